@@ -1,0 +1,1 @@
+"""What every other layer may use: errors, settings, plug-in lookup."""

@@ -1,0 +1,56 @@
+"""Settings: every `RINGFENCE_*` variable, read in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import get_type_hints
+
+from ringfence.base.errors import SettingsError
+
+_PREFIX = "RINGFENCE_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Each field is the environment variable RINGFENCE_<FIELD>; docs/settings.md says what each one means."""
+
+    runtime_dir: Path | None = None
+    cgroup: Path | None = None
+    uid_base: int = 0x70000000  # systemd leaves the ids from here to 2**31 to nobody
+    park: int = 2
+    max_running: int = 32
+    max_wall_seconds: float | None = None
+    max_cpu_seconds: float | None = None
+    max_memory_mb: int | None = None
+    max_cpus: float | None = None
+    max_processes: int | None = None
+    max_disk_mb: int | None = None
+    max_output_bytes: int | None = None
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Settings:
+        hints = get_type_hints(cls)
+        given: dict[str, Path | int | float] = {}
+        for f in fields(cls):
+            text = environ.get(_PREFIX + f.name.upper())
+            if text:
+                given[f.name] = _parse(_PREFIX + f.name.upper(), text, hints[f.name])
+        make: type = cls
+        settings: Settings = make(**given)
+        return settings
+
+
+def _parse(name: str, text: str, hint: object) -> Path | int | float:
+    wanted = str(hint)
+    if "Path" in wanted:
+        return Path(text)
+    kind = float if "float" in wanted else int
+    try:
+        value: int | float = kind(text)
+    except ValueError:
+        raise SettingsError(f"{name}={text!r} is not a number: correct it or unset it") from None
+    if value < 0:
+        raise SettingsError(f"{name}={text!r} is negative: correct it or unset it")
+    return value

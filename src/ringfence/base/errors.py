@@ -1,0 +1,62 @@
+"""Every error we raise, in one tree.
+
+What the guest did is a value (`Outcome`); what is wrong with the request, or what we failed to do,
+is one of these. Each class has its own exit code, and each message is one sentence that ends in
+what to do next.
+
+    RingfenceError
+    ├── JobError            64  the request is wrong; nothing was run
+    │   ├── LimitError      64  a limit is outside its range
+    │   ├── SourceError     65  the program text is not UTF-8, holds a NUL, or names another encoding
+    │   ├── InputError      66  a file or an input value cannot be read or carried
+    │   ├── MountError      67  a mount's host path is missing, or its place in the jail is not allowed
+    │   └── SourceTooLarge  68  the program text is over the size limit
+    ├── SettingsError       78  a setting or an option of ours has a value it cannot have
+    ├── SandboxError       125  we could not run it
+    └── RefusedError       126  we could run it, but not within the rules: over the configured maximum,
+                                or a limit that this machine cannot enforce
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class RingfenceError(Exception):
+    exit_code: ClassVar[int] = 125
+
+
+class JobError(RingfenceError, ValueError):
+    exit_code = 64
+
+
+class LimitError(JobError):
+    exit_code = 64
+
+
+class SourceError(JobError):
+    exit_code = 65
+
+
+class InputError(JobError):
+    exit_code = 66
+
+
+class MountError(JobError):
+    exit_code = 67
+
+
+class SourceTooLarge(JobError):
+    exit_code = 68
+
+
+class SettingsError(RingfenceError, ValueError):
+    exit_code = 78
+
+
+class SandboxError(RingfenceError):
+    exit_code = 125
+
+
+class RefusedError(RingfenceError):
+    exit_code = 126

@@ -1,0 +1,1 @@
+"""What runs inside the jail. It may import `ringfence.trade` and nothing else of ours."""

@@ -1,0 +1,64 @@
+"""Run a whole program as `__main__`, end it as the interpreter would, report, and leave."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import threading
+import types
+
+from ringfence.guest import program, wire
+
+_FOLDER = "/box"
+_WORK = "/work"
+_NOT_FOUND, _NOT_EXECUTABLE = 127, 126
+
+
+def run(channel: int, code: str, name: str, argv: list[str], inputs: dict[str, object]) -> None:
+    leave = os._exit  # held here, because the program may replace it
+    path = f"{_FOLDER}/{name}"
+    # The text is outside the working directory, so it is no artifact, but tracebacks and spawned
+    # processes of multiprocessing can read it.
+    with open(path, "w", encoding="utf-8", newline="") as f:
+        f.write(code)
+    sys.argv = [path, *argv]
+    sys.path.insert(0, _WORK)
+    module = types.ModuleType("__main__")
+    box = program.ResultBox()
+    module.__dict__.update(inputs, __file__=path, __builtins__=__builtins__, ringfence_result=box)
+    sys.modules["__main__"] = module
+
+    def execute() -> None:
+        exec(compile(code, path, "exec", dont_inherit=True), module.__dict__)
+
+    ending = program.attempt(execute, path)
+    after = program.attempt(_wind_up, path)
+    if ending.end == "ok":
+        ending = after
+    value = box.value if box.filled else module.__dict__.get("result")
+    ending, report = program.finish(ending, value)
+    program.flush_streams()
+    with contextlib.suppress(OSError):  # the program closed the channel: the host then has only the exit status
+        wire.write_frame(channel, report)
+    leave(ending.exit_code)
+
+
+def _wind_up() -> None:
+    """What the interpreter does after the last line: wait for threads, run exit handlers; and save figures."""
+    threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter itself calls at its end
+    program.save_figures(1, _WORK)
+    atexit._run_exitfuncs()
+
+
+def execute(channel: int, argv: list[str]) -> None:
+    """Become another program of the view."""
+    try:
+        os.execvp(argv[0], argv)
+    except OSError as e:
+        sys.stderr.write(f"{argv[0]}: {e.strerror}\n")
+        code = _NOT_FOUND if isinstance(e, FileNotFoundError) else _NOT_EXECUTABLE
+        wire.write_frame(channel, program.Ending("exit", code).report())
+        program.flush_streams()
+        os._exit(code)

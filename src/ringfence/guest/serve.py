@@ -1,0 +1,93 @@
+"""The guest's first lines: say that the jail is ready, wait for the order, make good the limits, run it.
+
+The order comes from the supervisor and is trusted; from the moment the program's own code runs, nothing in this
+process is, and whatever it says is checked on the host.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import socket
+import sys
+from typing import TypedDict
+
+from ringfence.guest import script, seeds, session, values, wire
+
+
+class Order(TypedDict):
+    """What the supervisor sends first. `cpu_seconds`, `data_bytes` and `processes` are None where something
+    better than an rlimit bounds them."""
+
+    kind: str  # script | session
+    code: str | None
+    name: str
+    argv: list[str]
+    inputs: dict[str, object]
+    seed: int
+    cpu_seconds: int | None
+    file_bytes: int
+    data_bytes: int | None
+    processes: int | None
+
+
+def main(channel: int, scratch: int) -> None:
+    rehearse()  # again, in the child: the pages it touches are copied now and not while a job waits
+    with socket.socket(fileno=os.dup(channel)) as sock:
+        socket.send_fds(sock, [b"R"], [scratch])
+    os.close(scratch)
+    frame = wire.read_frame(channel)
+    if frame is None:
+        return
+    order: Order = json.loads(frame)
+    _limit(order)
+    seeds.reseed(order["seed"])
+    gc.enable()
+    _open_streams()
+    if order["kind"] == "session":
+        session.serve(channel, order["inputs"])
+    elif order["code"] is None:
+        script.execute(channel, order["argv"])
+    else:
+        script.run(channel, order["code"], order["name"], order["argv"], order["inputs"])
+
+
+def _limit(order: Order) -> None:
+    """Lower the limits that depend on the job; they can never be raised again."""
+    wanted = {
+        resource.RLIMIT_CPU: order["cpu_seconds"],
+        resource.RLIMIT_FSIZE: order["file_bytes"],
+        resource.RLIMIT_NPROC: order["processes"],
+    }
+    if order["data_bytes"] is not None:
+        wanted[resource.RLIMIT_DATA] = _data_in_use() + order["data_bytes"]
+    for kind, value in wanted.items():
+        if value is not None:
+            resource.setrlimit(kind, (value, value))
+
+
+def _data_in_use() -> int:
+    """What the zygote's own heap already counts against RLIMIT_DATA."""
+    try:
+        with open("/proc/self/statm") as f:
+            return int(f.read().split()[5]) * resource.getpagesize()
+    except OSError:
+        return 256 << 20
+
+
+def _open_streams() -> None:
+    # Lines leave at once, so that what a program printed before it was killed is not lost with it.
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+
+
+def rehearse() -> None:
+    """Walk the path of a job once with a program of ours."""
+    code = compile("result = {'a': [1.5, 'x']}\nfor _ in range(3): pass\n", "rehearsal", "exec", dont_inherit=True)
+    space: dict[str, object] = {}
+    exec(code, space)
+    values.encode(space["result"])
+    json.loads('{"kind": "script", "inputs": {}, "argv": []}')

@@ -1,0 +1,92 @@
+"""Run cells one after another in one namespace, as a notebook does, until the channel closes."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import linecache
+import os
+import signal
+import sys
+import types
+from collections.abc import Callable
+from types import FrameType
+
+from ringfence.guest import program, values, wire
+
+_WORK = "/work"
+
+
+def serve(channel: int, inputs: dict[str, object]) -> None:
+    leave = os._exit
+    module = types.ModuleType("__main__")
+    box = program.ResultBox()
+    module.__dict__.update(inputs, __builtins__=__builtins__, ringfence_result=box)
+    sys.modules["__main__"] = module
+    sys.argv = [""]
+    sys.path.insert(0, _WORK)
+    figures = 1
+    cells = 0
+    while (frame := wire.read_frame(channel)) is not None:
+        cells += 1
+        path = f"<cell {cells}>"
+        code: str = json.loads(frame)["code"]
+        box.value = program.ResultBox().value
+        module.__dict__.pop("result", None)
+        cell = _Cell(code, path, module.__dict__)
+        ending = _interruptible(lambda cell=cell, path=path: program.attempt(cell.run, path))  # type: ignore[misc]
+        with contextlib.suppress(KeyboardInterrupt):  # one that came as the cell ended is spent here
+            figures = program.save_figures(figures, _WORK)
+        value = box.value if box.filled else module.__dict__.get("result", cell.value)
+        ending, report = _finish(ending, value, explicit=box.filled or "result" in module.__dict__)
+        program.flush_streams()
+        try:
+            wire.write_frame(channel, report)
+        except OSError:
+            break
+    leave(0)
+
+
+class _Cell:
+    """A piece of text whose last expression, if it ends in one, is its value."""
+
+    def __init__(self, code: str, path: str, space: dict[str, object]) -> None:
+        self._code, self._path, self._space = code, path, space
+        self.value: object = None
+
+    def run(self) -> None:
+        linecache.cache[self._path] = (len(self._code), None, self._code.splitlines(True), self._path)
+        tree = ast.parse(self._code, self._path)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, self._path, "exec", dont_inherit=True), self._space)
+        if last is not None and isinstance(last, ast.Expr):
+            expression = ast.Expression(last.value)
+            self.value = eval(compile(expression, self._path, "eval", dont_inherit=True), self._space)
+
+
+def _finish(ending: program.Ending, value: object, *, explicit: bool) -> tuple[program.Ending, bytes]:
+    """A value that was only looked at and cannot be carried is shown instead; one that was meant as result is an error."""
+    if ending.end == "ok" and not explicit and value is not None:
+        try:
+            return ending, ending.report(values.encode(value))
+        except values.ResultError:
+            shown = program.attempt(lambda: print(repr(value)), "")
+            return shown, shown.report()
+    return program.finish(ending, value)
+
+
+def _interruptible(action: Callable[[], program.Ending]) -> program.Ending:
+    """Let SIGINT interrupt the cell, and only the cell: one that comes late must not end the session."""
+    running = True
+
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        if running:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        return action()
+    finally:
+        running = False
+        signal.signal(signal.SIGINT, interrupt)

@@ -1,0 +1,345 @@
+"""Collecting the files a dead jail left.
+
+Every name in the tree was chosen by the program and may still change under us, so nothing is reached by a
+path: each step opens one name relative to a directory that is already open, follows no link, looks
+before it opens (a fifo or a device must not be opened at all) and looks again at what it got. A walk
+holds one descriptor per level, and depth, entries, names, files and bytes are all capped.
+
+A file whose Stamp is in the baseline is not collected. The clock behind mtime may tick only every few
+milliseconds, so whoever puts files in before a run should give them an mtime in the past.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import mimetypes
+import os
+import secrets
+import stat
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path, PurePosixPath
+
+from ringfence.base.errors import SandboxError
+from ringfence.sandbox.outcome import Artifact, RejectedArtifact
+
+MAX_DEPTH = 32
+MAX_ENTRIES = 10_000
+MAX_REJECTED = 200
+_CHUNK = 1 << 20
+_LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_ENTER = _LOOK | os.O_DIRECTORY
+# Control, invisible and direction-changing characters, and line ends: a name is shown to people and models.
+_UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a fifo",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a device",
+    stat.S_IFCHR: "a device",
+}
+_PACKED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells a file that was left alone from one that was written."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    artifacts: tuple[Artifact, ...]
+    rejected: tuple[RejectedArtifact, ...]
+    truncated: bool  # a cap left something out
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A regular file or a directory as seen by lstat; `folder` is open only until the walk goes on."""
+
+    folder: int
+    raw: bytes
+    name: str
+    seen: os.stat_result
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.seen.st_size, self.seen.st_mtime_ns, self.seen.st_ino)
+
+
+class _Rejected(Exception):
+    """This file or directory is left out."""
+
+    def __init__(self, name: str, reason: str, *, capped: bool = False) -> None:
+        super().__init__(reason)
+        self.name, self.reason, self.capped = name, reason, capped
+
+
+def stamps(work_fd: int) -> Mapping[str, Stamp]:
+    """The regular files under `work_fd`, to be the baseline of a later `collect`."""
+    return {found.name: found.stamp for found in _walk(work_fd) if isinstance(found, _File)}
+
+
+def collect(
+    work_fd: int,
+    *,
+    into: Path | None,
+    baseline: Mapping[str, Stamp],
+    max_count: int = 100,
+    max_bytes: int = 64 << 20,
+) -> Collected:
+    """Take the new and changed files under `work_fd`: written under `into`, or kept in memory without it."""
+    taken = _Taken(into, max_count, max_bytes)
+    for found in _walk(work_fd):
+        if isinstance(found, _Rejected):
+            taken.reject(found)
+        elif baseline.get(found.name) != found.stamp:
+            try:
+                taken.take(found)
+            except _Rejected as e:
+                taken.reject(e)
+    return Collected(
+        artifacts=tuple(sorted(taken.artifacts, key=lambda a: a.name)),
+        rejected=tuple(sorted(taken.rejected, key=lambda r: r.name)),
+        truncated=taken.truncated,
+    )
+
+
+# The walk
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """One open directory of the walk and what is left to look at in it."""
+
+    fd: int
+    name: str
+    names: Iterator[bytes]
+
+
+def _walk(work_fd: int) -> Iterator[_File | _Rejected]:
+    top = os.fstat(work_fd)
+    room = MAX_ENTRIES
+    levels: list[_Level] = []
+    goal: _File | None = _File(work_fd, b".", "", top)
+    try:
+        while goal is not None or levels:
+            try:
+                if goal is not None:
+                    fd = _open(goal, _ENTER)
+                    levels.append(_Level(fd, goal.name, iter(())))  # so that it is closed whatever comes next
+                    names = _names(fd, room + 1)
+                    levels[-1] = _Level(fd, goal.name, iter(sorted(names[:room])))
+                    name, goal = goal.name or ".", None
+                    over = len(names) > room
+                    room -= min(room, len(names))
+                    if over:
+                        yield _Rejected(name, f"holds entries past the first {MAX_ENTRIES:,}", capped=True)
+                level = levels[-1]
+                raw = next(level.names, None)
+                if raw is None:
+                    os.close(levels.pop().fd)
+                    continue
+                found = _look(level.fd, raw, level.name, top.st_dev)
+                if found is None or stat.S_ISDIR(found.seen.st_mode):
+                    goal = _shallow(found, len(levels))
+                else:
+                    yield found
+            except _Rejected as e:
+                goal = None
+                yield e
+    finally:
+        for level in levels:
+            os.close(level.fd)
+
+
+def _shallow(folder: _File | None, depth: int) -> _File | None:
+    if folder is not None and depth >= MAX_DEPTH:
+        raise _Rejected(folder.name, f"deeper than {MAX_DEPTH} levels", capped=True)
+    return folder
+
+
+def _names(fd: int, most: int) -> list[bytes]:
+    with os.scandir(fd) as entries:  # lazily: there may be a million
+        return [os.fsencode(entry.name) for entry in islice(entries, most)]
+
+
+def _look(folder: int, raw: bytes, prefix: str, device: int) -> _File | None:
+    """The file or directory of that name, None if it is a mount, which the program did not make."""
+    shown = _shown(f"{prefix}/" if prefix else "", raw)
+    try:
+        seen = os.stat(raw, dir_fd=folder, follow_symlinks=False)
+    except OSError as e:
+        raise _Rejected(shown, f"cannot be looked at ({e.strerror})") from e
+    kind = stat.S_IFMT(seen.st_mode)
+    if kind not in (stat.S_IFREG, stat.S_IFDIR):
+        raise _Rejected(shown, _KINDS.get(kind, "not a regular file"))
+    component = safe_name(raw)
+    name = f"{prefix}/{component}" if prefix else component
+    if component is None or name is None or len(name) > 1000:
+        raise _Rejected(shown, "an unsafe or overlong name")
+    return _File(folder, raw, name, seen) if seen.st_dev == device else None
+
+
+def safe_name(raw: bytes) -> str | None:
+    """One component of a path as text, or None if it is not fit to be a name on the host."""
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return None
+    if text in ("", ".", "..") or "/" in text or len(raw) > 255:
+        return None
+    return None if any(unicodedata.category(c) in _UNSAFE_CATEGORIES for c in text) else text
+
+
+def _shown(prefix: str, raw: bytes) -> str:
+    text = prefix + raw.decode("utf-8", "backslashreplace")
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return safe if len(safe) <= 300 else safe[:299] + "…"
+
+
+def _open(file: _File, flags: int) -> int:
+    """Open what lstat saw, and nothing else that may have taken its place since."""
+    try:
+        fd = os.open(file.raw, flags, dir_fd=file.folder)
+    except OSError as e:
+        raise _Rejected(file.name or ".", f"cannot be opened ({e.strerror})") from e
+    if _identity(os.fstat(fd)) != _identity(file.seen):
+        os.close(fd)
+        raise _Rejected(file.name, "changed while it was collected")
+    return fd
+
+
+def _identity(seen: os.stat_result) -> tuple[int, int, int]:
+    return seen.st_dev, seen.st_ino, stat.S_IFMT(seen.st_mode)
+
+
+# Taking a file
+
+
+@dataclass(slots=True)
+class _Taken:
+    into: Path | None
+    max_count: int
+    room: int
+    artifacts: list[Artifact] = field(default_factory=list)
+    rejected: list[RejectedArtifact] = field(default_factory=list)
+    truncated: bool = False
+
+    def reject(self, why: _Rejected) -> None:
+        if len(self.rejected) < MAX_REJECTED:
+            self.rejected.append(RejectedArtifact(why.name, why.reason))
+        else:
+            self.truncated = True
+        self.truncated |= why.capped
+
+    def take(self, file: _File) -> None:
+        if len(self.artifacts) >= self.max_count:
+            raise _Rejected(file.name, f"over the limit of {self.max_count} artifacts", capped=True)
+        self.check(file, file.seen)
+        fd = _open(file, _LOOK)
+        try:
+            before = os.fstat(fd)
+            self.check(file, before)
+            if self.into is None:
+                kept = bytearray()
+                digest = _copy(fd, before, file.name, kept.extend)
+                path, data = None, bytes(kept)
+            else:
+                digest = _save(fd, before, file.name, self.into)
+                path, data = str(self.into / file.name), None
+        finally:
+            os.close(fd)
+        self.room -= before.st_size
+        self.artifacts.append(
+            Artifact(name=file.name, bytes=before.st_size, sha256=digest, mime=_mime(file.name), path=path, data=data)
+        )
+
+    def check(self, file: _File, seen: os.stat_result) -> None:
+        if seen.st_nlink > 1:
+            raise _Rejected(file.name, "a hard link")
+        if seen.st_size > self.room:  # the apparent size: a sparse file costs nothing to make but all to read
+            reason = f"its {seen.st_size:,} bytes do not fit in what is left of the limit ({self.room:,})"
+            raise _Rejected(file.name, reason, capped=True)
+
+
+def _copy(fd: int, before: os.stat_result, name: str, write: Callable[[bytes], object]) -> str:
+    digest = hashlib.sha256()
+    left = before.st_size
+    while left:
+        try:
+            chunk = os.read(fd, min(left, _CHUNK))
+        except OSError as e:
+            raise _Rejected(name, f"cannot be read ({e.strerror})") from e
+        if not chunk:
+            break
+        digest.update(chunk)
+        write(chunk)
+        left -= len(chunk)
+    after = os.fstat(fd)
+    if left or (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+        raise _Rejected(name, "changed while it was collected")
+    return digest.hexdigest()
+
+
+def _save(fd: int, before: os.stat_result, name: str, into: Path) -> str:
+    """Write the file under `into`, through no link that is there already, complete or not at all."""
+    *folders, last = name.split("/")
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        place = os.open(into, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as e:
+        raise SandboxError(f"artifacts directory {str(into)!r} cannot be used ({e.strerror}): choose another") from e
+    try:
+        for folder in folders:
+            with suppress(FileExistsError):
+                os.mkdir(folder, 0o755, dir_fd=place)
+            inner = os.open(folder, _ENTER, dir_fd=place)
+            os.close(place)
+            place = inner
+        return _write(fd, before, name, place, last)
+    except OSError as e:
+        if e.errno in (errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
+            raise _Rejected(name, "its place in the artifacts directory is taken by a link, file or directory") from e
+        raise SandboxError(
+            f"artifact {name!r} cannot be written under {str(into)!r} ({e.strerror}): "
+            "check the directory's permissions and free space"
+        ) from e
+    finally:
+        os.close(place)
+
+
+def _write(fd: int, before: os.stat_result, name: str, place: int, last: str) -> str:
+    part = f".ringfence-{secrets.token_hex(8)}.part"
+    out = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=place)
+    try:
+        with open(out, "wb", buffering=0) as sink:
+            digest = _copy(fd, before, name, lambda chunk: _write_all(sink.fileno(), chunk))
+            os.fchmod(sink.fileno(), 0o644)  # never the program's own bits
+        os.rename(part, last, src_dir_fd=place, dst_dir_fd=place)
+    except BaseException:
+        os.unlink(part, dir_fd=place)
+        raise
+    return digest
+
+
+def _write_all(fd: int, chunk: bytes) -> None:
+    view = memoryview(chunk)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _mime(name: str) -> str:
+    # Only the suffix: the whole name would be read as a URL, and data: URLs name any type they like.
+    guessed, packing = mimetypes.guess_type("x" + PurePosixPath(name).suffix)
+    if packing is not None:
+        return _PACKED.get(packing, "application/octet-stream")
+    return guessed or "application/octet-stream"

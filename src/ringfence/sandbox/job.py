@@ -1,0 +1,197 @@
+"""What to run: a Job, its Limits and its Mounts, all frozen values checked when they are made."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import posixpath
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from ringfence.base.errors import InputError, JobError, LimitError, MountError, RefusedError
+from ringfence.sandbox.source import check_source
+
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+Network = Literal["none"]
+Device = Literal["auto", "cpu", "gpu", "npu"]
+MountMode = Literal["ro", "rw"]
+
+# Places in the jail that are ours: a mount there would hide the runtime or the scratch space.
+_TAKEN = ("/", "/work", "/tmp", "/dev", "/proc", "/sys", "/box", "/etc", "/usr", "/lib", "/lib64", "/bin", "/sbin")
+
+# The least and the most each limit may be. 24 MB is what the interpreter itself needs to say that it failed.
+_RANGES: Mapping[str, tuple[float, float]] = {
+    "wall_seconds": (0.01, 86_400),
+    "cpu_seconds": (0.01, 86_400 * 64),
+    "memory_mb": (24, 1 << 20),
+    "cpus": (0.01, 1024),
+    "processes": (1, 32_768),
+    "disk_mb": (1, 1 << 20),
+    "output_bytes": (0, 1 << 30),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one Job may use. `cpu_seconds=None` means only the wall clock bounds it."""
+
+    wall_seconds: float = 30.0
+    cpu_seconds: float | None = None
+    memory_mb: int = 512
+    cpus: float = 1.0
+    processes: int = 64  # threads count too, as the kernel counts them
+    disk_mb: int = 100  # the working directory, /tmp and /dev/shm together
+    output_bytes: int = 1 << 20  # per stream; the rest is dropped and Outcome.truncated is set
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if value is None and name == "cpu_seconds":
+                continue
+            whole = name not in ("wall_seconds", "cpu_seconds", "cpus")
+            if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+                raise LimitError(f"{name} must be a {'whole ' if whole else ''}number, not {value!r}")
+            if not math.isfinite(value) or not least <= value <= most:
+                raise LimitError(f"{name}={value} is out of range: give a value from {least} to {most}")
+
+    @classmethod
+    def widest(cls, **bounds: float) -> Limits:
+        """As wide as limits can be, but for the `bounds`."""
+        most: dict[str, float | None] = {name: most for name, (_, most) in _RANGES.items()}
+        make: Callable[..., Limits] = cls
+        return make(**{**most, "cpu_seconds": None, **bounds})
+
+    def check_within(self, maximum: Limits) -> None:
+        """Raise RefusedError where this asks for more than the configured maximum."""
+        for f in fields(self):
+            asked, most = getattr(self, f.name), getattr(maximum, f.name)
+            if most is not None and (asked is None or asked > most):
+                raise RefusedError(
+                    f"{f.name}={'unlimited' if asked is None else asked} is over the configured maximum "
+                    f"of {most}: ask for less, or raise the maximum in the configuration"
+                )
+
+
+PRESETS: Mapping[str, Limits] = {
+    "default": Limits(),
+    "chat": Limits(wall_seconds=15, memory_mb=256),
+    "backtest": Limits(wall_seconds=300, memory_mb=2048, disk_mb=100),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A host file or directory shown in the jail at `guest`, read-only unless `mode` is "rw"."""
+
+    host: Path
+    guest: str
+    mode: MountMode = "ro"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "host", Path(self.host))
+        if self.mode not in get_args(MountMode):
+            raise MountError(f"mount mode {self.mode!r} is unknown: use ro or rw")
+        if "\0" in self.guest or not self.guest.startswith("/"):
+            raise MountError(f"mount target {self.guest!r} must be an absolute path in the jail, such as /data")
+        clean = posixpath.normpath("/" + self.guest.lstrip("/"))
+        inside_ours = any(clean.startswith(place + "/") for place in _TAKEN if place not in ("/", "/work"))
+        if clean in _TAKEN or inside_ours or clean != self.guest.rstrip("/"):
+            raise MountError(f"mount target {self.guest!r} is not allowed: choose a place such as /data or /work/data")
+        object.__setattr__(self, "guest", clean)
+
+    @classmethod
+    def parse(cls, text: str) -> Mount:
+        """Read `HOST:GUEST[:ro|:rw]`."""
+        parts = text.split(":")
+        if len(parts) == 2:
+            return cls(Path(parts[0]), parts[1])
+        if len(parts) == 3 and parts[2] in get_args(MountMode):
+            return cls(Path(parts[0]), parts[1], "rw" if parts[2] == "rw" else "ro")
+        raise MountError(f"mount {text!r} is not HOST:GUEST[:ro|:rw]; write for example ./data:/data:ro")
+
+    def check_host(self) -> None:
+        if not os.access(self.host, os.R_OK):
+            raise MountError(f"mount source {str(self.host)!r} does not exist or cannot be read; check the path")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A program and what it may have.
+
+    With `code`, `argv` is what the program sees as `sys.argv[1:]`. Without it, `argv` is a command
+    that is executed inside the jail. `inputs` become global variables; `files` are put into the
+    working directory by name.
+    """
+
+    code: str | None = None
+    argv: Sequence[str] = ()
+    inputs: Mapping[str, Json] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    mounts: Sequence[Mount | str] = ()
+    limits: Limits = field(default_factory=Limits)
+    network: Network = "none"
+    device: Device = "auto"
+    seed: int | None = None  # None: a fresh one for each run
+    name: str = "script.py"  # what tracebacks call the program
+    artifacts_dir: Path | None = None  # where artifacts are written; None keeps them in memory
+
+    def __post_init__(self) -> None:
+        if self.code is None and not self.argv:
+            raise JobError("a Job needs code or argv: give one of them")
+        if self.code is not None:
+            check_source(self.code)
+        if self.network not in get_args(Network):
+            raise JobError(f"network {self.network!r} is unknown: only 'none' is possible")
+        if self.device not in get_args(Device):
+            raise JobError(f"device {self.device!r} is unknown: use one of {', '.join(get_args(Device))}")
+        if self.seed is not None and not 0 <= self.seed < 1 << 64:
+            raise JobError(f"seed {self.seed} is out of range: give a whole number from 0 to 2**64 - 1")
+        if self.name in ("", ".", "..") or "/" in self.name or not self.name.isprintable() or len(self.name) > 200:
+            raise JobError(f"name {self.name!r} must be a plain file name such as script.py")
+        if any("\0" in word for word in self.argv):
+            raise JobError("argv holds a NUL character: remove it")
+        _check_inputs(self.inputs)
+        _check_files(self.files)
+        freeze = object.__setattr__
+        freeze(self, "argv", tuple(self.argv))
+        freeze(self, "inputs", MappingProxyType(dict(self.inputs)))
+        freeze(self, "files", MappingProxyType(dict(self.files)))
+        freeze(self, "mounts", tuple(m if isinstance(m, Mount) else Mount.parse(m) for m in self.mounts))
+
+
+def _check_inputs(inputs: Mapping[str, Json]) -> None:
+    for name, value in inputs.items():
+        if not name.isidentifier() or name.startswith("__"):
+            raise InputError(f"input name {name!r} is not a Python variable name: rename it")
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as e:
+            raise InputError(f"input {name!r} is not JSON ({e}): pass plain values, or a file with --file") from e
+
+
+def _check_files(files: Mapping[str, bytes]) -> None:
+    for name in files:
+        parts = name.split("/")
+        if not name or name.startswith("/") or "\0" in name or any(p in ("", ".", "..") for p in parts):
+            raise InputError(f"file name {name!r} must be a relative path inside the working directory")
+
+
+class Cancel:
+    """A flag that another thread may set to stop a run; the run then ends with status `cancelled`."""
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def fileno(self) -> int:
+        return self._read
+
+    def set(self) -> None:
+        os.write(self._write, b"x")
+
+    def close(self) -> None:
+        os.close(self._read)
+        os.close(self._write)

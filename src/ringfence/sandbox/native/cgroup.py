@@ -1,0 +1,236 @@
+"""Control groups, version 1 and version 2: what bounds a job's memory, processes and CPU, and counts them.
+
+A sandbox owns one group per hierarchy, named after its block (see `blocks`), and makes one group in it for
+every job. Nothing here trusts the job: the kernel's own counters are the evidence for its status.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ringfence.base.errors import SandboxError
+from ringfence.sandbox.job import Limits
+
+_MOUNT = Path("/sys/fs/cgroup")
+_CPU_PERIOD_US = 100_000
+_MB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """Where groups can be made: one directory for version 2, one per controller for version 1."""
+
+    version: int
+    dirs: Mapping[str, Path]  # controller -> directory that will hold our groups
+
+    @property
+    def places(self) -> list[Path]:
+        return list(dict.fromkeys(self.dirs.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    cpu_seconds: float
+    peak_memory_bytes: int
+    oom_kills: int
+    refused_forks: int
+    processes: int
+
+
+def find_hierarchy(own: str, mounts: str, override: Path | None = None) -> Hierarchy | None:
+    """The hierarchy this process may use, from the texts of /proc/self/cgroup and /proc/self/mounts.
+
+    None where there is none, or where it is not ours to write.
+    """
+    if override is not None:
+        return _usable(Hierarchy(2, dict.fromkeys(("memory", "pids", "cpu"), override)))
+    rows = [line.split() for line in mounts.splitlines()]
+    groups = [line.split(":", 2) for line in own.splitlines()]
+    version_1 = {
+        controller: Path(row[1]) / path.lstrip("/")
+        for _, controllers, path in groups
+        for controller in controllers.split(",")
+        for row in rows
+        if row[2] == "cgroup" and controller in row[3].split(",") and controller in ("memory", "pids", "cpu", "cpuacct")
+    }
+    if "memory" in version_1 and "pids" in version_1:
+        return _usable(Hierarchy(1, version_1))
+    for row in rows:
+        if row[2] == "cgroup2":
+            path = next((g[2] for g in groups if g[0] == "0"), "/")
+            return _find_version_2(Path(row[1]), path)
+    return None
+
+
+def _find_version_2(mount: Path, own: str) -> Hierarchy | None:
+    """In version 2 a group with processes cannot hand controllers to its children, so our own group is
+    no place for ours: its ancestors are tried, nearest first, and only one that already hands them down is taken."""
+    place = mount / own.lstrip("/")
+    for candidate in (place, *place.parents):
+        if mount not in (candidate, *candidate.parents):
+            break
+        given = _read(candidate / "cgroup.subtree_control").split()
+        if {"memory", "pids", "cpu"} <= set(given):
+            found = _usable(Hierarchy(2, dict.fromkeys(("memory", "pids", "cpu"), candidate)))
+            if found:
+                return found
+    return None
+
+
+def _usable(hierarchy: Hierarchy) -> Hierarchy | None:
+    return hierarchy if all(os.access(place, os.W_OK) for place in hierarchy.places) else None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:  # a file that this kernel's version of the controller does not have
+        return ""
+
+
+def _write(path: Path, text: str) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+class Group:
+    """The groups of one job, one directory per hierarchy."""
+
+    def __init__(self, version: int, dirs: Mapping[str, Path], limits: Limits) -> None:
+        self.version, self._dirs = version, dirs
+        self.places = list(dict.fromkeys(dirs.values()))
+        for place in self.places:
+            os.mkdir(place)
+        self._limits: Limits | None = None
+        self.apply(limits)
+
+    def open_procs(self) -> list[int]:
+        """Descriptors a process writes "0" to, to move itself in."""
+        return [os.open(place / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for place in self.places]
+
+    def apply(self, limits: Limits) -> None:
+        """Set the limits; those that are set already cost nothing."""
+        old, self._limits = self._limits, limits
+        if old is None or old.memory_mb != limits.memory_mb:
+            self._apply_memory(limits.memory_mb * _MB)
+        if old is None or old.processes != limits.processes:
+            # One more for our own init, which is the job's pid 1.
+            _write(self._dirs["pids"] / "pids.max", str(limits.processes + 1))
+        if "cpu" in self._dirs and (old is None or old.cpus != limits.cpus):
+            quota = max(1000, int(limits.cpus * _CPU_PERIOD_US))
+            if self.version == 2:
+                _write(self._dirs["cpu"] / "cpu.max", f"{quota} {_CPU_PERIOD_US}")
+            else:
+                _write(self._dirs["cpu"] / "cpu.cfs_quota_us", str(quota))
+
+    def _apply_memory(self, size: int) -> None:
+        place = self._dirs["memory"]
+        if self.version == 2:
+            _write(place / "memory.max", str(size))
+            _write(place / "memory.oom.group", "1")
+            with contextlib.suppress(FileNotFoundError):  # a kernel without swap accounting
+                _write(place / "memory.swap.max", "0")
+            return
+        # Memory plus swap may never be below memory alone, so the order depends on the direction.
+        files = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"]
+        if int(_read(place / files[0]) or 0) < size:
+            files.reverse()
+        for file in files:
+            if (place / file).exists():
+                _write(place / file, str(size))
+
+    def reset_peak(self) -> None:
+        """Forget the peak so far; what the kernel cannot reset is then the peak of parking, which is small."""
+        if self.version == 1:
+            _write(self._dirs["memory"] / "memory.max_usage_in_bytes", "0")
+
+    def cpu_seconds(self) -> float:
+        if self.version == 2:
+            return _field(_read(self._dirs["cpu"] / "cpu.stat"), "usage_usec") / 1e6
+        return int(_read(self._dirs["cpuacct"] / "cpuacct.usage") or 0) / 1e9 if "cpuacct" in self._dirs else 0.0
+
+    def counters(self) -> Counters:
+        memory, pids = self._dirs["memory"], self._dirs["pids"]
+        if self.version == 2:
+            peak = _read(memory / "memory.peak")
+            oom = _field(_read(memory / "memory.events"), "oom_kill")
+        else:
+            peak = _read(memory / "memory.max_usage_in_bytes")
+            oom = _field(_read(memory / "memory.oom_control"), "oom_kill")
+        refused = _field(_read(pids / "pids.events"), "max")
+        processes = int(_read(pids / "pids.peak") or 0)
+        return Counters(self.cpu_seconds(), int(peak or 0), oom, refused, max(0, processes - 1))
+
+    def remove(self) -> None:
+        for place in self.places:
+            remove_group(place)
+
+
+def _field(text: str, name: str) -> int:
+    for line in text.splitlines():
+        key, _, value = line.partition(" ")
+        if key == name:
+            return int(value)
+    return 0
+
+
+class GroupFolder:
+    """A sandbox's own group in every hierarchy, in which each job gets one."""
+
+    def __init__(self, hierarchy: Hierarchy, name: str) -> None:
+        self.version = hierarchy.version
+        self._dirs = {controller: place / name for controller, place in hierarchy.dirs.items()}
+        self.places = list(dict.fromkeys(self._dirs.values()))
+
+    def make(self) -> None:
+        for place in self.places:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(place)
+        if self.version == 2:
+            _write(self.places[0] / "cgroup.subtree_control", "+memory +pids +cpu")
+
+    def new(self, name: str, limits: Limits) -> Group:
+        return Group(self.version, {c: place / name for c, place in self._dirs.items()}, limits)
+
+
+def remove_group(place: Path, *, patience_seconds: float = 5.0) -> None:
+    """Remove one group. The last process may be on its way out: EBUSY is tried again for a while."""
+    deadline = time.monotonic() + patience_seconds
+    while True:
+        try:
+            os.rmdir(place)
+            return
+        except FileNotFoundError:
+            return
+        except OSError as e:
+            if time.monotonic() > deadline:
+                raise SandboxError(f"control group {place} is not empty: look at its cgroup.procs") from e
+            time.sleep(0.001)
+
+
+def sweep(places: Sequence[Path]) -> None:
+    """Kill what is left in these groups and remove them, innermost first. For groups whose owner is dead."""
+    for place in places:
+        for folder, _, _ in os.walk(place, topdown=False):
+            _kill_all(Path(folder))
+            remove_group(Path(folder))
+
+
+def _kill_all(place: Path) -> None:
+    for _ in range(100):  # a process may fork while we kill: repeat until none is listed
+        pids = _read(place / "cgroup.procs").split()
+        if not pids:
+            return
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        time.sleep(0.005)

@@ -1,0 +1,146 @@
+"""The jail, step by step. Everything here runs in the forked child, before any of the job's own code is there.
+
+The order matters. Groups come first, so that all that follows is counted. Descriptors next, so that nothing of
+the zygote's stays open. Mounting needs capabilities, so it comes before they go; a change of user clears the
+parent-death signal, so that is set after; Landlock and seccomp come last, because every step above makes calls
+they forbid. After `contain` returns there is no way back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ringfence.sandbox.native import landlock, mounts, syscalls as sc
+
+CHANNEL_FD = 3  # where the guest finds its channel to the supervisor
+_DESCRIPTORS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What all children of one zygote share."""
+
+    plan: Sequence[mounts.Entry]
+    seccomp: bytes
+    landlock_abi: int
+    privileged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One child to be made: its descriptors, its user, its scratch space and its mounts."""
+
+    channel: int
+    stdout: int
+    stderr: int
+    groups: Sequence[int]  # cgroup.procs files
+    mounts: Sequence[mounts.JobMount]
+    uid: int
+    gid: int
+    disk_mb: int
+
+
+def contain(order: Order, template: Template) -> int:
+    """Make the calling process the jail; returns a descriptor of its scratch space, for the supervisor."""
+    os.setsid()
+    for procs in order.groups:
+        os.write(procs, b"0")
+    trees = _arrange_descriptors(order)
+    _isolate_network(template)
+    if trees:
+        mounts.relay_view(template.plan, trees)
+    scratch = mounts.mount_scratch(disk_mb=order.disk_mb, uid=order.uid, gid=order.gid)
+    has_proc = mounts.mount_proc()
+    if not has_proc:
+        mounts.hide_proc()
+    for tree in trees:
+        if tree.guest.startswith(mounts.WORK + "/"):
+            mounts.attach(tree)
+        os.close(tree.tree_fd)
+    os.chdir(mounts.WORK)
+    _set_fixed_limits()
+    if has_proc:
+        with open("/proc/self/oom_score_adj", "w") as f:
+            f.write("1000")
+    _become(order, nested=not template.privileged and has_proc)
+    sc.drop_capabilities()
+    if not template.privileged:
+        sc.prctl(sc.PR_SET_DUMPABLE, 1)  # or the supervisor, no more than the same user, could not count its memory
+    sc.prctl(sc.PR_SET_PDEATHSIG, signal.SIGKILL)
+    sc.prctl(sc.PR_SET_NO_NEW_PRIVS, 1)
+    if template.landlock_abi:
+        writable = [mounts.SCRATCH, *mounts.SCRATCH_PARTS.values(), *(t.guest for t in trees if t.writable)]
+        landlock.restrict(template.landlock_abi, writable, [f"/dev/{name}" for name in mounts.DEVICES])
+    sc.seccomp_filter(template.seccomp)
+    return scratch
+
+
+def _arrange_descriptors(order: Order) -> list[mounts.JobMount]:
+    """Put the channel and the streams in their places, keep the mount trees, close all else."""
+    keep = [order.channel, order.stdout, order.stderr, *(m.tree_fd for m in order.mounts)]
+    high = [os.dup2(fd, 200 + i, inheritable=False) for i, fd in enumerate(keep)]
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(high[1], 1)
+    os.dup2(high[2], 2)
+    os.dup2(high[0], CHANNEL_FD, inheritable=False)
+    sc.close_range(CHANNEL_FD + 1, 202)
+    sc.close_range(200 + len(keep), 0xFFFFFFFF)
+    return [mounts.JobMount(fd, m.guest, m.writable) for fd, m in zip(high[3:], order.mounts, strict=True)]
+
+
+def _isolate_network(template: Template) -> None:
+    """A mount namespace of its own; and a network namespace, unless Landlock keeps jobs in the shared, empty one apart."""
+    flags = sc.CLONE_NEWNS
+    if not landlock.scopes_sockets(template.landlock_abi):
+        flags |= sc.CLONE_NEWNET
+    sc.unshare(flags)
+
+
+def _set_fixed_limits() -> None:
+    for kind, value in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+        (resource.RLIMIT_NICE, 0),
+        (resource.RLIMIT_RTPRIO, 0),
+        (resource.RLIMIT_SIGPENDING, 1024),
+        (resource.RLIMIT_NOFILE, _DESCRIPTORS),
+    ):
+        _, hard = resource.getrlimit(kind)
+        if hard == resource.RLIM_INFINITY or hard > value:
+            resource.setrlimit(kind, (value, value))
+
+
+def _become(order: Order, *, nested: bool) -> None:
+    """Become the job's user for good. In `nested` mode, in a user namespace of its own, so that RLIMIT_NPROC
+    counts this job's processes and no others of the same user."""
+    if nested:
+        sc.unshare(sc.CLONE_NEWUSER)
+        write_id_maps("self", order.uid, order.gid, order.uid, order.gid)
+    with contextlib.suppress(PermissionError):  # a user namespace without setgroups has no groups to drop
+        os.setgroups([])
+    os.setresgid(order.gid, order.gid, order.gid)
+    os.setresuid(order.uid, order.uid, order.uid)
+
+
+def write_id_maps(pid: str, inside_uid: int, inside_gid: int, outside_uid: int, outside_gid: int) -> None:
+    """Map one user and one group into the user namespace of process `pid`."""
+    for file, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{inside_uid} {outside_uid} 1"),
+        ("gid_map", f"{inside_gid} {outside_gid} 1"),
+    ):
+        with open(f"/proc/{pid}/{file}", "w") as f:
+            f.write(text)
+
+
+def name_process(name: str) -> None:
+    """What `ps` shows; only for people, so a machine without proc goes without."""
+    with contextlib.suppress(OSError), open("/proc/self/comm", "w") as f:
+        f.write(name)

@@ -1,0 +1,112 @@
+"""The native sandbox: a Job in, an Outcome out, through a parked child."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from ringfence.base.errors import RefusedError
+from ringfence.sandbox import OnOutput, artifacts
+from ringfence.sandbox.job import Cancel, Job, Limits, Mount
+from ringfence.sandbox.native import dispatch
+from ringfence.sandbox.native.cgroup import Counters
+from ringfence.sandbox.native.child import Child, Shape
+from ringfence.sandbox.native.isolation import Means
+from ringfence.sandbox.native.pool import Pool
+from ringfence.sandbox.native.session import NativeSession
+from ringfence.sandbox.native.verdict import judge
+from ringfence.sandbox.native.watch import Watch
+from ringfence.sandbox.outcome import Outcome
+
+_MS = 1000.0
+_NOTHING_COUNTED = Counters(0.0, 0, 0, 0, 0)
+
+
+class NativeSandbox:
+    """One zygote with its pool. Safe from many threads; close it, or use it in a `with`."""
+
+    def __init__(self, pool: Pool, means: Means, *, maximum: Limits | None, max_running: int, allow_weaker: bool) -> None:
+        self._pool, self.means, self._maximum = pool, means, maximum
+        self._allow_weaker = allow_weaker
+        self._running = threading.BoundedSemaphore(max_running)
+
+    def run(self, job: Job, *, on_output: OnOutput | None = None, cancel: Cancel | None = None) -> Outcome:
+        self.check(job.limits)
+        mounts = tuple(m for m in job.mounts if isinstance(m, Mount))
+        for mount in mounts:
+            mount.check_host()
+        with self._running:
+            started = time.monotonic()
+            child, parked = self._pool.take(Shape(job.limits.disk_mb, mounts))
+            try:
+                return self._run_in(child, job, on_output, cancel, {"parked" if parked else "forked": _since(started)})
+            finally:
+                child.discard()
+
+    def _run_in(
+        self, child: Child, job: Job, on_output: OnOutput | None, cancel: Cancel | None, stages: dict[str, float]
+    ) -> Outcome:
+        started = time.monotonic()
+        dispatch.put_files(child, job.files)
+        baseline = artifacts.stamps(child.work) if job.files else {}
+        dispatch.send_order(
+            child, job.limits, kind="script", code=job.code, name=job.name, argv=job.argv, inputs=job.inputs,
+            seed=job.seed,
+        )  # fmt: skip
+        stages["send"] = _since(started)
+        started = time.monotonic()
+        watch = Watch(child, job.limits, counted=child.group is not None, on_output=on_output, cancel=cancel)
+        evidence = watch.until_exit()
+        ended = time.monotonic()
+        reported = evidence.reported_at or ended
+        stages["run"], stages["confirm_empty"] = (reported - started) * _MS, (ended - reported) * _MS
+        counters = child.group.counters() if child.group else _NOTHING_COUNTED
+        verdict = judge(evidence, counters, job.limits, command=job.code is None)
+        collected = artifacts.collect(child.work, into=job.artifacts_dir, baseline=baseline)
+        stages["collect"] = _since(ended)
+        return dispatch.outcome(
+            watch=watch, evidence=evidence, counters=counters, verdict=verdict, collected=collected,
+            limits=job.limits, means=self.means, device=job.device, stages=stages,
+        )  # fmt: skip
+
+    def open_session(
+        self, *, limits: Limits | None = None, idle_seconds: float = 1800, seed: int | None = None
+    ) -> NativeSession:
+        limits = limits or Limits()
+        self.check(limits)
+        child, _ = self._pool.take(Shape(limits.disk_mb))
+        return NativeSession(
+            child, limits, check=self.check, means=self.means, idle_seconds=idle_seconds, seed=seed
+        )
+
+    def check(self, limits: Limits) -> None:
+        """Refuse what is over the configured maximum, and what cannot be enforced here."""
+        if self._maximum is not None:
+            limits.check_within(self._maximum)
+        weak = self.means.weaknesses(limits)
+        if weak and not self._allow_weaker:
+            raise RefusedError(f"this machine cannot enforce {'; '.join(weak)}: change it, or pass --allow-weaker")
+
+    def wait_parked(self, count: int, timeout_seconds: float) -> bool:
+        """Wait until `count` children are parked; False if they are not in time."""
+        return self._pool.wait_parked(count, timeout_seconds)
+
+    def parked_pids(self) -> list[int]:
+        return self._pool.parked_pids()
+
+    @property
+    def warden_pid(self) -> int:
+        return self._pool.warden_pid
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def __enter__(self) -> NativeSandbox:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _since(start: float) -> float:
+    return round((time.monotonic() - start) * _MS, 3)

@@ -1,0 +1,90 @@
+"""Find out what this machine allows, and open a sandbox that uses it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from ringfence.base.config import Settings
+from ringfence.base.errors import SettingsError
+from ringfence.sandbox.job import Limits
+from ringfence.sandbox.native import blocks, cgroup, messages, profiles
+from ringfence.sandbox.native import syscalls as sc
+from ringfence.sandbox.native.child import Cradle, User, Users
+from ringfence.sandbox.native.fence import NativeSandbox
+from ringfence.sandbox.native.isolation import Means
+from ringfence.sandbox.native.line import PACKAGE_PARENT, Line
+from ringfence.sandbox.native.pool import Pool
+
+
+def open_native(
+    settings: Settings, *, profile: str, park: int, preload: bool, allow_weaker: bool, xdg_runtime_dir: str | None
+) -> NativeSandbox:
+    if profile not in profiles.PROFILES:
+        raise SettingsError(f"profile {profile!r} is unknown: use one of {', '.join(profiles.PROFILES)}")
+    hierarchy = find_hierarchy(settings)
+    means = find_means(hierarchy)
+    folder = blocks.runtime_dir(settings.runtime_dir, os.getuid(), xdg_runtime_dir)
+    modules = profiles.PROFILES[profile] if preload else ()
+
+    def start() -> Cradle:
+        return _start(settings, means, hierarchy, folder, modules)
+
+    return NativeSandbox(
+        Pool(start, park=park, limits=Limits()),
+        means,
+        maximum=_maximum(settings),
+        max_running=max(1, settings.max_running),
+        allow_weaker=allow_weaker,
+    )
+
+
+def find_hierarchy(settings: Settings) -> cgroup.Hierarchy | None:
+    own, mounts = Path("/proc/self/cgroup").read_text(), Path("/proc/self/mounts").read_text()
+    return cgroup.find_hierarchy(own, mounts, settings.cgroup)
+
+
+def find_means(hierarchy: cgroup.Hierarchy | None) -> Means:
+    return Means(
+        privileged=os.geteuid() == 0,
+        cgroup_version=hierarchy.version if hierarchy else None,
+        landlock_abi=sc.landlock_abi(),
+    )
+
+
+def _start(
+    settings: Settings, means: Means, hierarchy: cgroup.Hierarchy | None, folder: Path, modules: Sequence[str]
+) -> Cradle:
+    """Take a block, make its groups, start a zygote. What is made is noted in the block first."""
+    block = blocks.take_block(folder)
+    try:
+        groups = cgroup.GroupFolder(hierarchy, block.name) if hierarchy else None
+        if groups:
+            block.note(groups.places)
+            groups.make()
+        setup = messages.Setup(
+            package_parent=PACKAGE_PARENT, preload=list(modules), privileged=means.privileged,
+            count_memory=groups is not None, uid=os.getuid(), gid=os.getgid(),
+        )  # fmt: skip
+    except BaseException:
+        block.release()
+        raise
+    return Cradle(Line(setup, block), _users(settings, means, block), groups)
+
+
+def _users(settings: Settings, means: Means, block: blocks.Block) -> Users:
+    if not means.privileged:
+        return Users([User(os.getuid(), os.getgid())], distinct=False)
+    first = settings.uid_base + block.number * blocks.UIDS_PER_BLOCK
+    return Users([User(uid, uid) for uid in range(first, first + blocks.UIDS_PER_BLOCK)], distinct=True)
+
+
+def _maximum(settings: Settings) -> Limits | None:
+    """The configured maximum; None where nothing is configured. What is not configured is not bounded."""
+    names = [f.name for f in fields(Limits)]
+    most = {name: getattr(settings, f"max_{name}") for name in names}
+    if all(value is None for value in most.values()):
+        return None
+    return Limits.widest(**{name: value for name, value in most.items() if value is not None})

@@ -1,0 +1,124 @@
+"""The supervisor's line to one warden and its zygote: started here, spoken to here, ended here."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from ringfence.base.errors import MountError, SandboxError
+from ringfence.sandbox.native import messages
+from ringfence.sandbox.native.blocks import Block
+
+PACKAGE_PARENT = str(Path(__file__).resolve().parents[3])
+_START_SECONDS = 120.0
+
+# All that a job ever sees of an environment. One thread for each numeric library: the zygote must be
+# single-threaded to make namespaces, and a job's CPUs are its own to spend.
+_ENVIRON = {
+    "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/work",
+    "USER": "guest",
+    "LANG": "C.UTF-8",
+    "TMPDIR": "/tmp",
+    "MPLBACKEND": "Agg",
+    "MPLCONFIGDIR": "/tmp/matplotlib",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+_BOOT = (
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from ringfence.sandbox.native.warden import main; main(*map(int, sys.argv[2:5]), sys.argv[5])"
+)
+
+
+class Line:
+    """A running warden and zygote. When either dies the line is dead, and the pool starts another."""
+
+    def __init__(self, setup: messages.Setup, block: Block) -> None:
+        self._block = block
+        self._lock = threading.Lock()
+        self._life, warden_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, zygote_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        complaints = os.memfd_create("ringfence-stderr", os.MFD_CLOEXEC)
+        fds = (warden_end.fileno(), zygote_end.fileno(), block.fd)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-s", "-B", "-c", _BOOT, PACKAGE_PARENT, *map(str, fds), str(block.path)],
+            env=_ENVIRON, pass_fds=fds, cwd="/", start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaints,
+        )  # fmt: skip
+        warden_end.close()
+        zygote_end.close()
+        try:
+            messages.send(self._life, messages.encode(setup))
+            self._wait_ready(complaints)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            os.close(complaints)
+
+    def _wait_ready(self, complaints: int) -> None:
+        self._control.settimeout(_START_SECONDS)
+        try:
+            packet, _ = messages.receive(self._control)
+        except (TimeoutError, ConnectionResetError):
+            packet = b""
+        if packet != b"ready":
+            said = os.pread(complaints, 1 << 16, 0).decode(errors="replace").strip().splitlines()
+            why = said[-1] if said else "it said nothing"
+            raise SandboxError(f"the native sandbox did not start ({why}); `ringfence doctor` says what is missing")
+        self._control.settimeout(None)
+
+    def fork(self, order: messages.ForkOrder, fds: Sequence[int]) -> None:
+        try:
+            with self._lock:
+                messages.send(self._control, messages.encode(order), fds)
+        except (BrokenPipeError, ConnectionResetError) as e:
+            raise SandboxError("the zygote is gone: run the job again, a new one will be started") from e
+
+    def open_tree(self, path: Path, uid: int | None) -> int:
+        """A detached mount of a host path, ready to be put into a jail."""
+        with self._lock:
+            try:
+                messages.send(self._life, messages.encode(messages.TreeOrder(path=str(path), uid=uid)))
+                packet, fds = messages.receive(self._life)
+            except (BrokenPipeError, ConnectionResetError) as e:
+                raise SandboxError("the warden is gone: run the job again, a new one will be started") from e
+        if packet == b"ok":
+            return fds[0]
+        if packet.startswith(b"!"):
+            raise MountError(f"mount source {str(path)!r} cannot be mounted ({packet[1:].decode()}): choose another")
+        raise SandboxError("the warden is gone: run the job again, a new one will be started")
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def warden_pid(self) -> int:
+        return self._process.pid
+
+    def close(self) -> None:
+        """Close our ends; the warden kills the zygote with all its jobs, sweeps and leaves."""
+        self._life.close()
+        self._control.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._block.release()

@@ -1,0 +1,99 @@
+"""What the supervisor, the warden and the zygote say to each other: one JSON packet each, with descriptors.
+
+All of them are ours; a job never holds one of these sockets.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+
+_MOST_FDS = 200
+_MOST_BYTES = 64 << 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """How a warden and its zygote are to be made."""
+
+    package_parent: str
+    preload: Sequence[str]
+    privileged: bool
+    count_memory: bool  # control groups count a job's memory, so files in memory are counted too
+    uid: int
+    gid: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForkOrder:
+    """Ask the zygote for a child. Descriptors: channel, stdout, stderr, status, then the groups, then the mount trees."""
+
+    uid: int
+    gid: int
+    disk_mb: int
+    groups: int
+    mounts: Sequence[tuple[str, bool]] = field(default_factory=list)  # place in the jail, writable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeOrder:
+    """Ask the warden for a detached mount tree of a host path; `uid` is set where the job's user must own it."""
+
+    path: str
+    uid: int | None
+
+
+_EXIT = struct.Struct("=iddq")
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """What the zygote says when a child and its whole namespace are gone."""
+
+    status: int  # as from waitpid
+    user_seconds: float
+    system_seconds: float
+    peak_memory_bytes: int
+
+    def pack(self) -> bytes:
+        return _EXIT.pack(self.status, self.user_seconds, self.system_seconds, self.peak_memory_bytes)
+
+    @classmethod
+    def unpack(cls, raw: bytes) -> Exit:
+        return cls(*_EXIT.unpack(raw))
+
+
+def encode(order: Setup | ForkOrder | TreeOrder) -> bytes:
+    return json.dumps(asdict(order)).encode()
+
+
+def decode_fork(raw: bytes) -> ForkOrder:
+    return ForkOrder(**json.loads(raw))
+
+
+def decode_tree(raw: bytes) -> TreeOrder:
+    return TreeOrder(**json.loads(raw))
+
+
+def decode_setup(raw: bytes) -> Setup:
+    return Setup(**json.loads(raw))
+
+
+def send(sock: socket.socket, payload: bytes, fds: Sequence[int] = ()) -> None:
+    ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+    sock.sendmsg([payload], ancillary)
+
+
+def receive(sock: socket.socket) -> tuple[bytes, list[int]]:
+    """One packet and its descriptors; an empty packet means that the other side is gone."""
+    room = socket.CMSG_SPACE(_MOST_FDS * array.array("i").itemsize)
+    payload, ancillary, _, _ = sock.recvmsg(_MOST_BYTES, room, socket.MSG_CMSG_CLOEXEC)
+    fds = array.array("i")
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+    return payload, list(fds)

@@ -1,0 +1,234 @@
+"""The file system a job sees: a read-only view of just the runtime, and one private scratch space.
+
+The view is a plan, a list of entries, laid out twice: once by the zygote from the host's own files
+(`enter_view`), and again, from within, only for a job that brings mounts of its own (`relay_view`), because
+their mount points must not appear in the view that other jobs share.
+"""
+
+from __future__ import annotations
+
+import os
+import site
+import stat
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ringfence.sandbox.native import syscalls as sc
+
+SCRATCH = "/box"
+WORK = "/work"
+INIT = "/init"
+# Parts of the one scratch tmpfs and where the job sees them.
+SCRATCH_PARTS = {"work": WORK, "tmp": "/tmp", "shm": "/dev/shm"}
+DEVICES = ("null", "zero", "full", "random", "urandom")
+_DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+
+_SYSTEM_DIRS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo",
+                "/usr/share/fonts", "/usr/share/fontconfig", "/bin", "/lib", "/lib32", "/lib64",
+                "/etc/alternatives", "/etc/fonts")  # fmt: skip
+_SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/timezone", "/etc/mime.types")
+# No name service but files, and no hosts but ourselves: a lookup fails at once instead of waiting for a server.
+_OWN_FILES = {
+    "/etc/passwd": "root:x:0:0::/:/usr/sbin/nologin\nguest:x:65534:65534::/work:/bin/sh\n",
+    "/etc/group": "root:x:0:\nguest:x:65534:\n",
+    "/etc/hosts": "127.0.0.1 localhost\n",
+    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+_STAGING = "/tmp"  # any directory that always exists; covered only in our own mount namespace
+
+Kind = Literal["dir", "file", "link", "text", "device"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing in the view: a bound directory, file or device, a link, or a file with our own text."""
+
+    kind: Kind
+    path: str
+    content: str = ""  # for a link its target, for a text its text
+
+
+@dataclass(frozen=True, slots=True)
+class JobMount:
+    """A mount a job asked for: a detached tree, and where it goes."""
+
+    tree_fd: int
+    guest: str
+    writable: bool
+
+
+def runtime_plan(package: Path) -> list[Entry]:
+    """What this interpreter, with its libraries and our guest code under `package`, needs to see."""
+    plan = [Entry("text", path, text) for path, text in _OWN_FILES.items()]
+    prefixes = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
+    wanted = [*_SYSTEM_DIRS, *_SYSTEM_FILES, *_prefix_parts(prefixes), *site.getsitepackages()]
+    for part in ("__init__.py", "guest", "trade"):
+        wanted.append(str(package / part))
+    plan += _bind_entries(dict.fromkeys(wanted))
+    plan += [Entry("device", f"/dev/{name}") for name in DEVICES]
+    plan += [Entry("link", f"/dev/{name}", target) for name, target in _DEVICE_LINKS.items()]
+    return plan
+
+
+def _prefix_parts(prefixes: Iterable[str]) -> Iterable[str]:
+    for prefix in prefixes:
+        for part in ("bin", "lib", "lib64", "pyvenv.cfg"):
+            yield os.path.join(prefix, part)
+
+
+def _bind_entries(wanted: Iterable[str]) -> Iterable[Entry]:
+    """Entries for the paths that exist, links kept as links, nothing twice and nothing inside another."""
+    bound: list[str] = []
+    for path in sorted(_with_link_targets(wanted), key=len):
+        if os.path.islink(path):
+            if not any(path.startswith(b + "/") for b in bound):
+                yield Entry("link", path, os.readlink(path))
+        elif not any(path == b or path.startswith(b + "/") for b in bound):
+            bound.append(path)
+            yield Entry("dir" if os.path.isdir(path) else "file", path)
+
+
+def _with_link_targets(wanted: Iterable[str]) -> set[str]:
+    """The existing paths, their real places, and the interpreter behind a virtual environment's links."""
+    found: set[str] = set()
+    for path in wanted:
+        for _ in range(8):  # a chain of links longer than this is a loop
+            if not os.path.lexists(path):
+                break
+            found.add(path)
+            if not os.path.islink(path):
+                break
+            path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+    return {p for p in found if os.path.exists(p)}
+
+
+def enter_view(plan: Sequence[Entry], init: bytes) -> None:
+    """Replace the calling process's root by the view, with `init` in it as /init.
+
+    The process must be alone in a fresh mount namespace.
+    """
+    sc.mount("none", "/", None, sc.MS_REC | sc.MS_PRIVATE)
+    # Sources are held open because the staging mount may cover them.
+    sources = {e.path: os.open(e.path, os.O_PATH | os.O_CLOEXEC) for e in plan if e.kind in ("dir", "file", "device")}
+    _mount_root(_STAGING)
+    for entry in plan:
+        source = f"/proc/self/fd/{sources[entry.path]}" if entry.path in sources else None
+        _lay(entry, source)
+    for place in ("/proc", SCRATCH, *SCRATCH_PARTS.values()):
+        os.makedirs(_STAGING + place, exist_ok=True)
+    Path(_STAGING + INIT).write_bytes(init)
+    os.chmod(_STAGING + INIT, 0o555)
+    # A fresh proc must be mounted while the old root is still there: in a user namespace the kernel
+    # allows it only to those who can see all of proc already.
+    has_proc = mount_proc(_STAGING + "/proc", whole=True)
+    for fd in sources.values():
+        os.close(fd)
+    for entry in plan:
+        if entry.kind in ("dir", "file"):
+            sc.mount_setattr(_STAGING + entry.path, _HARDENED, recursive=True)
+        elif entry.kind == "device":
+            sc.mount_setattr(_STAGING + entry.path, sc.MOUNT_ATTR_NOSUID | sc.MOUNT_ATTR_NOEXEC, recursive=False)
+    _pivot(_STAGING)
+    if not has_proc:
+        os.rmdir("/proc")
+    seal_root()
+
+
+_HARDENED = sc.MOUNT_ATTR_RDONLY | sc.MOUNT_ATTR_NOSUID | sc.MOUNT_ATTR_NODEV
+
+
+def _mount_root(place: str) -> None:
+    sc.mount("ringfence", place, "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, "size=4m,nr_inodes=4096,mode=755")
+
+
+def seal_root() -> None:
+    sc.mount_setattr("/", _HARDENED, recursive=False)
+
+
+def _lay(entry: Entry, source: str | None) -> None:
+    target = _STAGING + entry.path
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if entry.kind == "link":
+        if not os.path.lexists(target):
+            os.symlink(entry.content, target)
+    elif entry.kind == "text":
+        Path(target).write_text(entry.content)
+    else:
+        assert source is not None
+        _make_mount_point(target, directory=entry.kind == "dir")
+        sc.mount(source, target, None, sc.MS_BIND | sc.MS_REC)
+
+
+def _make_mount_point(target: str, *, directory: bool) -> None:
+    if directory:
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o444))
+
+
+def _pivot(new_root: str) -> None:
+    os.chdir(new_root)
+    sc.pivot_root(".", ".")
+    sc.umount(".", sc.MNT_DETACH)
+    os.chdir("/")
+
+
+def relay_view(plan: Sequence[Entry], mounts: Sequence[JobMount]) -> None:
+    """Lay the view out anew, from within it, with mount points for this job's own mounts (but those under /work)."""
+    _mount_root(_STAGING)
+    for entry in plan:
+        _lay(entry, entry.path)
+    for place in ("/proc", SCRATCH, *SCRATCH_PARTS.values()):
+        os.makedirs(_STAGING + place, exist_ok=True)
+    for mount in mounts:
+        if not mount.guest.startswith(WORK + "/"):
+            attach(mount, _STAGING)
+    if os.path.isdir("/proc"):
+        sc.mount("/proc", _STAGING + "/proc", None, sc.MS_BIND | sc.MS_REC)
+    _pivot(_STAGING)
+    seal_root()
+
+
+def attach(mount: JobMount, root: str = "") -> None:
+    target = root + mount.guest
+    _make_mount_point(target, directory=stat.S_ISDIR(os.fstat(mount.tree_fd).st_mode))
+    sc.move_mount(mount.tree_fd, target)
+    hardened = _HARDENED if not mount.writable else _HARDENED & ~sc.MOUNT_ATTR_RDONLY
+    sc.mount_setattr(target, hardened, recursive=True)
+
+
+def mount_proc(place: str = "/proc", *, whole: bool = False) -> bool:
+    """Mount proc for this pid namespace; False where this machine does not let us.
+
+    A job gets only the part about processes: no /proc/sys, no keys, no kernel memory map.
+    """
+    options = None if whole else "hidepid=2,subset=pid"
+    try:
+        sc.mount("proc", place, "proc", sc.MS_NOSUID | sc.MS_NODEV | sc.MS_NOEXEC, options)
+    except OSError:
+        return False
+    return True
+
+
+def hide_proc() -> None:
+    """Take away the zygote's proc where the job could not get its own: it shows other jobs' processes."""
+    if os.path.isdir("/proc"):
+        sc.umount("/proc", sc.MNT_DETACH)
+
+
+def mount_scratch(*, disk_mb: int, uid: int, gid: int) -> int:
+    """Mount the job's private scratch space and return a descriptor of it, which outlives the job's namespace."""
+    inodes = min(disk_mb * 256, 1 << 20)
+    sc.mount("ringfence", SCRATCH, "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, f"size={disk_mb}m,nr_inodes={inodes},mode=755")
+    for part, place in SCRATCH_PARTS.items():
+        inside = f"{SCRATCH}/{part}"
+        os.mkdir(inside)
+        os.chmod(inside, 0o700 if part == "work" else 0o1777)
+        os.chown(inside, uid, gid)
+        sc.mount(inside, place, None, sc.MS_BIND)
+    os.chown(SCRATCH, uid, gid)
+    return os.open(SCRATCH, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

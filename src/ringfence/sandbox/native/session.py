@@ -1,0 +1,153 @@
+"""A session: one child that stays, and runs cell after cell."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from ringfence.base.errors import JobError, SandboxError
+from ringfence.sandbox import OnOutput, artifacts
+from ringfence.sandbox.job import Cancel, Limits
+from ringfence.sandbox.native import dispatch
+from ringfence.sandbox.native.cgroup import Counters
+from ringfence.sandbox.native.child import Child
+from ringfence.sandbox.native.isolation import Means
+from ringfence.sandbox.native.verdict import judge
+from ringfence.sandbox.native.watch import Evidence, Watch
+from ringfence.sandbox.outcome import Outcome
+from ringfence.sandbox.source import check_source
+
+_GRACE_SECONDS = 2.0
+
+
+class NativeSession:
+    """Safe from many threads: cells wait for each other."""
+
+    def __init__(
+        self,
+        child: Child,
+        limits: Limits,
+        *,
+        check: Callable[[Limits], None],
+        means: Means,
+        idle_seconds: float,
+        seed: int | None,
+    ) -> None:
+        self._child, self._limits, self._check, self._means = child, limits, check, means
+        self._idle_seconds = idle_seconds
+        self._lock = threading.Lock()
+        self._ended: str | None = None
+        self._stamps = artifacts.stamps(child.work)
+        self._timer: threading.Timer | None = None
+        dispatch.send_order(
+            child, limits, kind="session", code=None, name="session", argv=(), inputs={}, seed=seed
+        )  # fmt: skip
+        self._rest()
+
+    @property
+    def alive(self) -> bool:
+        return self._ended is None and self._child.alive
+
+    def run(
+        self,
+        code: str,
+        *,
+        limits: Limits | None = None,
+        on_output: OnOutput | None = None,
+        cancel: Cancel | None = None,
+    ) -> Outcome:
+        check_source(code)
+        limits = limits or self._limits
+        self._check(limits)
+        if limits.disk_mb != self._limits.disk_mb:
+            raise JobError("disk_mb cannot change within a session: set it when you open one")
+        with self._lock:
+            if self._ended is not None:
+                raise SandboxError(f"this session has ended ({self._ended}): open another")
+            self._stop_timer()
+            return self._run_cell(code, limits, on_output, cancel)
+
+    def _run_cell(self, code: str, limits: Limits, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
+        started = time.monotonic()
+        dispatch.apply_limits(self._child, limits)
+        before = self._counters()
+        watch = Watch(self._child, limits, counted=self._child.group is not None, on_output=on_output, cancel=cancel)
+        interrupted = False
+
+        def interrupt() -> float:
+            nonlocal interrupted
+            interrupted = True
+            self._child.interrupt()
+            return _GRACE_SECONDS
+
+        watch.on_deadline = interrupt
+        dispatch.send(self._child, json.dumps({"code": code}).encode())
+        evidence = watch.until_report()
+        ended = time.monotonic()
+        if interrupted and evidence.killed is None:
+            evidence = _mark_timeout(evidence)
+        counters = _difference(self._counters(), before)
+        verdict = judge(evidence, counters, limits)
+        collected = artifacts.collect(self._child.work, into=None, baseline=self._stamps)
+        self._stamps = artifacts.stamps(self._child.work)
+        if evidence.exit is not None:
+            self._end(verdict.reason)
+        else:
+            self._rest()
+        return dispatch.outcome(
+            watch=watch, evidence=evidence, counters=counters, verdict=verdict, collected=collected, limits=limits,
+            means=self._means, device="auto", stages={"run": round((ended - started) * 1000, 3)},
+        )  # fmt: skip
+
+    def _counters(self) -> Counters:
+        return self._child.group.counters() if self._child.group else Counters(0.0, 0, 0, 0, 0)
+
+    def _rest(self) -> None:
+        """Start counting idle time; the timer ends the session if no cell comes."""
+        self._timer = threading.Timer(self._idle_seconds, self._end_idle)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _end_idle(self) -> None:
+        with self._lock:
+            if self._timer is not None:  # no cell came between the timer's firing and our lock
+                self._end(f"idle for {self._idle_seconds:g} s")
+
+    def _end(self, why: str) -> None:
+        if self._ended is None:
+            self._ended = why
+            self._stop_timer()
+            self._child.discard()
+
+    def close(self) -> None:
+        with self._lock:
+            self._end("it was closed")
+
+    def __enter__(self) -> NativeSession:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _mark_timeout(evidence: Evidence) -> Evidence:
+    """The cell let go when it was interrupted: a timeout all the same, and the session lives."""
+    return replace(evidence, killed="timeout")
+
+
+def _difference(now: Counters, before: Counters) -> Counters:
+    return Counters(
+        cpu_seconds=now.cpu_seconds - before.cpu_seconds,
+        peak_memory_bytes=now.peak_memory_bytes,
+        oom_kills=now.oom_kills - before.oom_kills,
+        refused_forks=now.refused_forks - before.refused_forks,
+        processes=now.processes,
+    )

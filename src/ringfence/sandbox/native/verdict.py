@@ -1,0 +1,104 @@
+"""From evidence to a status: our own kill first, then the kernel's counters, then the wait status, and what the
+program says of itself only last, where it cannot contradict them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+
+from ringfence.sandbox import frames
+from ringfence.sandbox.job import Json, Limits
+from ringfence.sandbox.native.cgroup import Counters
+from ringfence.sandbox.native.watch import Evidence
+from ringfence.sandbox.outcome import Failure, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    status: Status
+    reason: str
+    exit_code: int | None = None
+    signal: int | None = None
+    result: Json = None
+    error: Failure | None = None
+
+
+def judge(evidence: Evidence, counters: Counters, limits: Limits, *, command: bool = False) -> Verdict:
+    """`command` is a job without code, whose program cannot report."""
+    report, damage = _read_report(evidence)
+    error = report.error if report else None
+    status = evidence.exit.status if evidence.exit else 0
+    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+    code = None if number is not None else os.waitstatus_to_exitcode(status)
+    if evidence.killed:
+        return Verdict(evidence.killed, _killed_reason(evidence.killed, limits), code, number, error=error)
+    if counters.oom_kills:
+        return Verdict("memory_limit", f"used more than {limits.memory_mb} MB of memory", code, number, error=error)
+    if number == signal.SIGXCPU and limits.cpu_seconds is not None:
+        return Verdict("cpu_limit", _killed_reason("cpu_limit", limits), None, number)
+    verdict = _ended(report, damage, code, number, command)
+    return _refine(verdict, evidence, counters, limits)
+
+
+def _read_report(evidence: Evidence) -> tuple[frames.Report | None, str | None]:
+    """The program's report, or what is wrong with it."""
+    if evidence.report is None and not evidence.report_damaged:
+        return None, None
+    if evidence.report is None or evidence.report_damaged:
+        return None, "the channel carried something other than one report"
+    try:
+        return frames.parse_report(evidence.report), None
+    except frames.FrameError as e:
+        return None, str(e)
+
+
+def _killed_reason(status: str, limits: Limits) -> str:
+    return {
+        "timeout": f"stopped after {limits.wall_seconds:g} s of wall time",
+        "cpu_limit": f"used more than {limits.cpu_seconds or 0:g} s of CPU time",
+        "memory_limit": f"used more than {limits.memory_mb} MB of memory",
+        "output_limit": f"wrote far more than its {limits.output_bytes:,} bytes a stream",
+        "cancelled": "cancelled by the caller",
+    }[status]
+
+
+def _ended(
+    report: frames.Report | None, damage: str | None, code: int | None, number: int | None, command: bool
+) -> Verdict:
+    if number is not None:
+        return Verdict("signal", f"killed by signal {number} ({_signal_name(number)})", None, number)
+    if damage is not None:
+        error = Failure(type="ResultError", message=damage, line=None, traceback="")
+        return Verdict("error", f"ResultError: {damage}", code, error=error)
+    if report is None and command and code == 0:
+        return Verdict("ok", "finished", code)
+    if report is None or report.exit_code != code or report.end == "exit":
+        return Verdict("exit", f"ended itself with exit code {code}", code)
+    if report.error is not None:
+        place = f" at line {report.error.line}" if report.error.line is not None else ""
+        first = report.error.message.partition("\n")[0][:300]
+        return Verdict("error", f"{report.error.type}: {first}{place}", code, error=report.error)
+    return Verdict("ok", "finished", code, result=report.result)
+
+
+def _refine(verdict: Verdict, evidence: Evidence, counters: Counters, limits: Limits) -> Verdict:
+    """A program that failed at a limit the kernel enforced with an error number, not with a kill."""
+    if verdict.status == "ok":
+        return verdict
+    if evidence.disk_full:
+        status: Status = "disk_limit"
+        reason = f"filled its {limits.disk_mb} MB of disk"
+    elif counters.refused_forks:
+        status, reason = "process_limit", f"wanted more than {limits.processes} processes and threads"
+    else:
+        return verdict
+    said = f"{reason}; then {verdict.reason}"
+    return Verdict(status, said, verdict.exit_code, verdict.signal, error=verdict.error)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "real-time"

@@ -1,0 +1,255 @@
+"""Watch one job from the moment it has its order until its namespace is empty, and gather the evidence.
+
+Both streams are drained all the time; the end of a pipe is never waited for, because an orphan may hold it open.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from ringfence.base.errors import SandboxError
+from ringfence.guest import wire
+from ringfence.sandbox import OnOutput, Stream
+from ringfence.sandbox.job import Cancel, Limits
+from ringfence.sandbox.native import census, messages
+from ringfence.sandbox.native.child import Child
+
+_CHUNK = 1 << 16
+_MOST_REPORT_BYTES = 9 << 20  # the largest result, and a traceback
+_FLOOD = 256  # a program that writes this many times its cap is stopped: draining it costs the host CPU
+_TICK_SECONDS = 0.05
+_KILL_SECONDS = 30.0
+_NEARLY_FULL = 0.98
+
+Kill = Literal["timeout", "cpu_limit", "memory_limit", "output_limit", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the supervisor saw, none of it taken from what the program says of itself but `report`."""
+
+    exit: messages.Exit | None  # None while a session lives
+    killed: Kill | None
+    report: bytes | None
+    report_damaged: bool
+    wall_seconds: float
+    disk_full: bool
+    peak: census.Census
+    reported_at: float | None
+
+
+class Capture:
+    """One stream: the first `cap` bytes are kept, the rest counted."""
+
+    def __init__(self, name: Stream, fd: int, cap: int, on_output: OnOutput | None) -> None:
+        self.name, self.fd, self._cap, self._on_output = name, fd, cap, on_output
+        self.kept = bytearray()
+        self.seen = 0
+        self.open = True
+
+    def drain(self) -> int:
+        """Read once; returns how many bytes came."""
+        chunk = os.read(self.fd, _CHUNK)
+        if not chunk:
+            self.open = False
+            return 0
+        self.seen += len(chunk)
+        room = self._cap - len(self.kept)
+        if room > 0:
+            kept = chunk[:room]
+            self.kept += kept
+            if self._on_output:
+                self._on_output(self.name, kept)
+        return len(chunk)
+
+    def drain_rest(self) -> None:
+        """After the last writer is gone, or was told to stop: what is in the pipe, and no more than it holds."""
+        os.set_blocking(self.fd, False)
+        try:
+            for _ in range(64):
+                if self.drain() == 0:
+                    return
+        except BlockingIOError:
+            return
+        finally:
+            os.set_blocking(self.fd, True)
+
+    @property
+    def truncated(self) -> bool:
+        return self.seen > len(self.kept)
+
+    @property
+    def text(self) -> str:
+        return self.kept.decode("utf-8", "replace")
+
+
+class Watch:
+    """The watch over one job, or over one cell of a session."""
+
+    def __init__(
+        self,
+        child: Child,
+        limits: Limits,
+        *,
+        counted: bool,
+        on_output: OnOutput | None,
+        cancel: Cancel | None,
+    ) -> None:
+        self._child, self._limits, self._counted, self._cancel = child, limits, counted, cancel
+        self.stdout = Capture("stdout", child.stdout, limits.output_bytes, on_output)
+        self.stderr = Capture("stderr", child.stderr, limits.output_bytes, on_output)
+        self._channel = bytearray()
+        self._started = time.monotonic()
+        self._deadline = self._started + limits.wall_seconds
+        self._killed: Kill | None = None
+        self._kill_deadline = 0.0
+        self._disk_full = False
+        self._peak = census.Census()
+        self._base_cpu = child.group.cpu_seconds() if child.group else 0.0
+        self._reported_at: float | None = None
+        self.on_deadline: Callable[[], float] | None = None  # a session's first, gentle try; returns the grace
+
+    def until_exit(self) -> Evidence:
+        """Watch until the zygote says that the namespace is empty."""
+        exit_: messages.Exit | None = None
+        poll = self._register()
+        while exit_ is None:
+            ready = self._wait(poll)
+            if self._child.status.fileno() in ready:
+                exit_ = self._child.reap()
+        self._drain_everything()
+        return self._evidence(exit_)
+
+    def until_report(self) -> Evidence:
+        """Watch until the program reports; an exit comes first only if it died or was killed."""
+        poll = self._register()
+        while True:
+            ready = self._wait(poll)
+            if self._report() is not None:
+                self.stdout.drain_rest()
+                self.stderr.drain_rest()
+                return self._evidence(None)
+            if self._child.status.fileno() in ready:
+                exit_ = self._child.reap()
+                self._drain_everything()
+                return self._evidence(exit_)
+
+    def _register(self) -> select.poll:
+        poll = select.poll()
+        for fd in (self.stdout.fd, self.stderr.fd, self._child.channel.fileno(), self._child.status.fileno()):
+            poll.register(fd, select.POLLIN)
+        if self._cancel is not None:
+            poll.register(self._cancel.fileno(), select.POLLIN)
+        return poll
+
+    def _wait(self, poll: select.poll) -> set[int]:
+        now = time.monotonic()
+        until = self._kill_deadline if self._killed else self._deadline
+        ready = {fd for fd, _ in poll.poll(max(0.0, min(until - now, _TICK_SECONDS)) * 1000)}
+        for stream in (self.stdout, self.stderr):
+            if stream.fd in ready:
+                stream.drain()
+                if not stream.open:
+                    poll.unregister(stream.fd)
+        if self._child.channel.fileno() in ready and not self._read_channel():
+            poll.unregister(self._child.channel.fileno())
+        if self._cancel is not None and self._cancel.fileno() in ready:
+            poll.unregister(self._cancel.fileno())
+            self._kill("cancelled")
+        self._check(time.monotonic())
+        return ready
+
+    def _read_channel(self) -> bool:
+        """False when there is nothing more to read, or more than a report may hold."""
+        try:
+            chunk = self._child.channel.recv(_CHUNK)
+        except ConnectionResetError:
+            return False
+        self._channel += chunk
+        if self._reported_at is None and self._report() is not None:
+            self._reported_at = time.monotonic()
+        return bool(chunk) and len(self._channel) <= _MOST_REPORT_BYTES + wire.HEAD_BYTES
+
+    def _report(self) -> bytes | None:
+        """The first whole frame, if it has come."""
+        if len(self._channel) < wire.HEAD_BYTES:
+            return None
+        size = wire.length(bytes(self._channel[: wire.HEAD_BYTES]))
+        if len(self._channel) < wire.HEAD_BYTES + size:
+            return None
+        return bytes(self._channel[wire.HEAD_BYTES : wire.HEAD_BYTES + size])
+
+    def _check(self, now: float) -> None:
+        if self._killed:
+            if now > self._kill_deadline:
+                raise SandboxError("a job could not be killed: look for its processes with `ps`")
+            return
+        if self.stdout.seen + self.stderr.seen > _FLOOD * max(self._limits.output_bytes, 1 << 16):
+            self._kill("output_limit")
+        elif now >= self._deadline:
+            if self.on_deadline is not None:
+                self._deadline = now + self.on_deadline()
+                self.on_deadline = None
+            else:
+                self._kill("timeout")
+        elif now - self._started > _TICK_SECONDS:
+            self._sample()
+
+    def _sample(self) -> None:
+        """Look at what the kernel does not bound by itself here."""
+        limits = self._limits
+        self._disk_full = self._disk_full or disk_full(self._child.scratch)
+        if not self._counted:
+            seen = census.take(self._child.host_pids)
+            self._peak = self._peak.highest(seen)
+            # The libraries' own pages are shared with the zygote, so part of them is in every count.
+            if seen.memory_bytes > (limits.memory_mb << 20) + self._child.base_memory_bytes:
+                self._kill("memory_limit")
+            cpu = seen.cpu_seconds
+        elif limits.cpu_seconds is None:
+            return
+        else:
+            cpu = (self._child.group.cpu_seconds() if self._child.group else 0.0) - self._base_cpu
+        if limits.cpu_seconds is not None and cpu > limits.cpu_seconds:
+            self._kill("cpu_limit")
+
+    def _kill(self, why: Kill) -> None:
+        if self._killed is None:
+            self._killed = why
+            self._kill_deadline = time.monotonic() + _KILL_SECONDS
+            self._child.kill()
+
+    def _drain_everything(self) -> None:
+        self.stdout.drain_rest()
+        self.stderr.drain_rest()
+        self._child.channel.setblocking(False)
+        try:
+            while self._read_channel():
+                pass
+        except BlockingIOError:
+            pass
+
+    def _evidence(self, exit_: messages.Exit | None) -> Evidence:
+        report = self._report()
+        expected = 0 if report is None else wire.HEAD_BYTES + len(report)
+        return Evidence(
+            exit=exit_,
+            killed=self._killed,
+            report=report,
+            report_damaged=len(self._channel) != expected,
+            wall_seconds=time.monotonic() - self._started,
+            disk_full=self._disk_full or disk_full(self._child.scratch),
+            peak=self._peak,
+            reported_at=self._reported_at,
+        )
+
+
+def disk_full(scratch: int) -> bool:
+    """Whether the scratch space is, for a program that failed, full in bytes or in files."""
+    room = os.fstatvfs(scratch)
+    return room.f_bfree < room.f_blocks * (1 - _NEARLY_FULL) or room.f_ffree < room.f_files * (1 - _NEARLY_FULL)

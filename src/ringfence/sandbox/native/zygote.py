@@ -1,0 +1,157 @@
+"""The zygote: a fresh interpreter that enters the view, imports the libraries once, and then only forks.
+
+It was executed with a clean environment and holds no job's text or data: what a job is to run goes from the
+supervisor straight into the child. It is pid 1 of a namespace that holds every job, so its death is theirs.
+
+For each child: a new pid namespace with our init as its first process, then the fork, then back to our own
+namespace (a second unshare would fail otherwise). When a child ends, init is killed, and only when init too has been
+reaped, which the kernel allows only once the namespace is empty, is the supervisor told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+from ringfence.sandbox.native import contain, init, messages, mounts, preload, seccomp
+from ringfence.sandbox.native import syscalls as sc
+
+
+def main(setup: messages.Setup, control_fd: int) -> None:
+    contain.name_process("rf-zygote")
+    sc.prctl(sc.PR_SET_PDEATHSIG, signal.SIGKILL)
+    template = _settle(setup)
+    control = socket.socket(fileno=control_fd)
+    messages.send(control, b"ready")
+    _Nursery(control, template).serve()
+
+
+def _settle(setup: messages.Setup) -> contain.Template:
+    """Everything that is done once, so that a fork needs as little as possible."""
+    sc.unshare(sc.CLONE_NEWNS | sc.CLONE_NEWNET | sc.CLONE_NEWIPC | sc.CLONE_NEWUTS | sc.CLONE_NEWCGROUP)
+    socket.sethostname("ringfence")
+    plan = mounts.runtime_plan(Path(setup.package_parent) / "ringfence")
+    mounts.enter_view(plan, init.elf(sc.machine()))
+    # Imports happen inside the view, which proves it complete; some want a place for temporary files.
+    sc.mount("ringfence", "/tmp", "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, "size=64m")
+    preload.load(setup.preload)
+    os.chdir("/")
+    sc.umount("/tmp", sc.MNT_DETACH)
+    sc.clear_bounding_set()
+    sc.prctl(sc.PR_SET_NO_NEW_PRIVS, 1)
+    template = contain.Template(
+        plan=plan,
+        seccomp=seccomp.assemble(sc.machine(), memfd=setup.count_memory),
+        landlock_abi=sc.landlock_abi(),
+        privileged=setup.privileged,
+    )
+    gc.collect()
+    preload.collapse_heap()
+    gc.freeze()
+    gc.disable()  # a collection would write to every object's header, and so copy every shared page
+    return template
+
+
+class _Birth:
+    """One child and the init of its namespace, until both are reaped."""
+
+    def __init__(self, init_pid: int, status: socket.socket) -> None:
+        self.init_pid, self.status = init_pid, status
+        self.job_pid = 0
+        self.waiting: set[int] = {init_pid}
+        self.exit = messages.Exit(0, 0.0, 0.0, 0)
+
+
+class _Nursery:
+    def __init__(self, control: socket.socket, template: contain.Template) -> None:
+        self._control, self._template = control, template
+        self._births: dict[int, _Birth] = {}
+        self._own_namespace = os.pidfd_open(os.getpid())
+        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def serve(self) -> None:
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        poll.register(self._wake_read, select.POLLIN)
+        while True:
+            ready = {fd for fd, _ in poll.poll()}
+            if self._wake_read in ready:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._wake_read, 4096)
+                self._reap()
+            if self._control.fileno() in ready:
+                packet, fds = messages.receive(self._control)
+                if not packet:
+                    return
+                self._bear(messages.decode_fork(packet), fds)
+
+    def _bear(self, order: messages.ForkOrder, fds: Sequence[int]) -> None:
+        channel, stdout, stderr, status = fds[:4]
+        trees = fds[4 + order.groups :]
+        sc.unshare(sc.CLONE_NEWPID)
+        init_pid = os.posix_spawn(mounts.INIT, [mounts.INIT], {})
+        job_pid = os.fork()
+        if job_pid == 0:
+            job_mounts = [mounts.JobMount(fd, *m) for fd, m in zip(trees, order.mounts, strict=True)]
+            groups = fds[4 : 4 + order.groups]
+            self._live(
+                contain.Order(channel, stdout, stderr, groups, job_mounts, order.uid, order.gid, order.disk_mb)
+            )
+        sc.setns(self._own_namespace, sc.CLONE_NEWPID)
+        for fd in (*fds[:3], *fds[4:]):
+            os.close(fd)
+        birth = _Birth(init_pid, socket.socket(fileno=status))
+        birth.job_pid = job_pid
+        birth.waiting.add(job_pid)
+        self._births[init_pid] = self._births[job_pid] = birth
+        pidfds = [os.pidfd_open(init_pid), os.pidfd_open(job_pid)]
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the supervisor gave this child up
+            messages.send(birth.status, b"born", pidfds)
+        for fd in pidfds:
+            os.close(fd)
+
+    def _live(self, order: contain.Order) -> None:
+        """The child's whole life; never returns."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            scratch = contain.contain(order, self._template)
+            preload.guest_main(contain.CHANNEL_FD, scratch)
+            code = 0
+        except OSError as e:
+            with contextlib.suppress(OSError):
+                os.write(contain.CHANNEL_FD, f"!{e}".encode()[:4000])
+        finally:
+            os._exit(code)
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status, used = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            birth = self._births.pop(pid, None)
+            if birth is None:
+                continue
+            birth.waiting.discard(pid)
+            if pid == birth.job_pid:
+                birth.exit = messages.Exit(status, used.ru_utime, used.ru_stime, used.ru_maxrss * 1024)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(birth.init_pid, signal.SIGKILL)
+            if not birth.waiting:
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    messages.send(birth.status, birth.exit.pack())
+                birth.status.close()
+

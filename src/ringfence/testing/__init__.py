@@ -1,0 +1,58 @@
+"""What we ship for people who build on us: conformance suites for backends, and fakes for their users.
+
+    from ringfence.testing import SandboxSuite      # needs pytest
+    from ringfence.testing import FakeSandbox       # needs nothing
+
+The names are fetched when first used, so that a fake never needs pytest, and so that the suites' modules
+are announced to pytest before they are loaded: otherwise a failing assert would not show its values.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ringfence.testing.fake import FakeSandbox as FakeSandbox, FakeSession as FakeSession, outcome as outcome
+    from ringfence.testing.sandbox import SandboxSuite as SandboxSuite
+
+_HOMES = {
+    "SandboxSuite": "ringfence.testing.sandbox",
+    "FakeSandbox": "ringfence.testing.fake",
+    "FakeSession": "ringfence.testing.fake",
+    "outcome": "ringfence.testing.fake",
+}
+
+_SUITES = (
+    "ringfence.testing.jobs",
+    "ringfence.testing.sandbox",
+    "ringfence.testing.sandbox_artifacts",
+    "ringfence.testing.sandbox_errors",
+    "ringfence.testing.sandbox_inputs",
+    "ringfence.testing.sandbox_libraries",
+    "ringfence.testing.sandbox_limits",
+    "ringfence.testing.sandbox_outcomes",
+    "ringfence.testing.sandbox_privacy",
+    "ringfence.testing.sandbox_results",
+    "ringfence.testing.sandbox_sessions",
+    "ringfence.testing.sandbox_streams",
+    "ringfence.testing.sandbox_threads",
+)
+
+__all__ = ["FakeSandbox", "FakeSession", "SandboxSuite", "outcome"]
+
+
+def __getattr__(name: str) -> object:
+    try:
+        home = _HOMES[name]
+    except KeyError:
+        raise AttributeError(f"module 'ringfence.testing' has no attribute {name!r}") from None
+    if home in _SUITES:
+        import pytest
+
+        pytest.register_assert_rewrite(*_SUITES)
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

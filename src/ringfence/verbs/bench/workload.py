@@ -1,0 +1,73 @@
+"""Half a second of honest work, inside the fence and outside, to see what the fence costs while a program runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from ringfence.base.errors import SandboxError
+from ringfence.sandbox.job import Job
+
+# numpy (elementwise, a matrix product, fresh temporaries) and plain bytecode, in about equal parts.
+CODE = """\
+import numpy
+
+grid = numpy.linspace(0.0, 1.0, 100_000)
+square = numpy.outer(grid[:120], grid[:120])
+total = 0.0
+for step in range(passes):
+    total += float(numpy.sqrt(grid * step + 1.0).sum())
+    total += float((square @ square).trace())
+    for i in range(12_000):
+        total += i % 7
+result = total
+"""
+
+TARGET_SECONDS = 0.5
+
+# The zygote's own settings, so that neither side has a thread more than the other.
+_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+
+_WARM = Path(__file__).with_name("warm.py")
+
+
+class Outside:
+    """A warm plain interpreter in a process of its own, which runs the same program on request."""
+
+    def __init__(self) -> None:
+        words = [f"{name}={value}" for name, value in _ENVIRONMENT.items()]
+        # -P: the folder of that file has names of ours, which must not come before the libraries'.
+        self._worker = subprocess.Popen(
+            ["env", *words, sys.executable, "-P", str(_WARM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> Outside:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        # communicate() closes its stdin, which ends the worker's loop, and reaps it.
+        self._worker.communicate()
+
+    def run(self, job: Job) -> float:
+        stdin, stdout = self._worker.stdin, self._worker.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps({"code": job.code, "inputs": dict(job.inputs)}) + "\n")
+        stdin.flush()
+        answer = stdout.readline()
+        if not answer:
+            raise SandboxError("the plain interpreter ended while it was measured: see its message above")
+        return float(json.loads(answer))
+
+
+def calibrated_job(outside: Outside) -> Job:
+    """The workload with as many passes as take half a second outside."""
+    probe = Job(code=CODE, inputs={"passes": 60})
+    outside.run(probe)
+    start = time.perf_counter()
+    outside.run(probe)
+    each = (time.perf_counter() - start) / 60
+    return Job(code=CODE, inputs={"passes": max(1, round(TARGET_SECONDS / each))})

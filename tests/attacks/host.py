@@ -1,0 +1,159 @@
+"""What the machine looks like from outside: our processes, cgroups, mounts, shared memory, files and System V IPC."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+JAIL_UID = 0x70000000  # jailed programs run under uids from here on when the supervisor is root
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    processes: dict[int, str]  # live and zombie descendants of this process
+    cgroups: frozenset[str]
+    mounts: frozenset[str]
+    files: frozenset[str]  # ours, or a jailed program's, in /tmp, /var/tmp and /dev/shm
+    ipc: frozenset[str]
+
+    @classmethod
+    def now(cls) -> Host:
+        return cls(
+            processes=descendants(),
+            cgroups=frozenset(cgroups()),
+            mounts=frozenset(Path("/proc/self/mountinfo").read_text().splitlines()),
+            files=frozenset(_files()),
+            ipc=frozenset(_ipc()),
+        )
+
+    @classmethod
+    def settled(cls, seconds: float = 5.0) -> Host:
+        """A snapshot taken once the pool has stopped changing: three in a row with the same counts."""
+        deadline = time.monotonic() + seconds
+        last, same = cls.now(), 0
+        while same < 2 and time.monotonic() < deadline:
+            time.sleep(0.03)
+            now = cls.now()
+            same = same + 1 if now._counts() == last._counts() else 0
+            last = now
+        return last
+
+    def _counts(self) -> tuple[int, int]:
+        return len(self.processes), len(self.cgroups)
+
+    def surplus(self, later: Host) -> list[str]:
+        """What `later` has that this has not. The pool renews its children, so those are counted and not named."""
+        found: list[str] = []
+        if len(later.processes) > len(self.processes):
+            found += [f"process {pid} {what}" for pid, what in later.processes.items() if pid not in self.processes]
+        if len(later.cgroups) > len(self.cgroups):
+            found += [f"cgroup {name}" for name in sorted(later.cgroups - self.cgroups)]
+        found += [f"mount {line}" for line in sorted(later.mounts - self.mounts)]
+        found += [f"file {name}" for name in sorted(later.files - self.files)]
+        return found + [f"ipc {line}" for line in sorted(later.ipc - self.ipc)]
+
+    def assert_same_after(self, seconds: float = 5.0) -> None:
+        """Assert that everything made since is gone; the pool gets a moment to tidy up and refill."""
+        deadline = time.monotonic() + seconds
+        while (left := self.surplus(Host.now())) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not left, "left behind on the host:\n" + "\n".join(left)
+
+
+def descendants(root: int | None = None) -> dict[int, str]:
+    """Every process below `root` (this process), as pid -> "uid state name"."""
+    parents: dict[int, int] = {}
+    about: dict[int, str] = {}
+    for pid in _pids():
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+            uid = os.stat(f"/proc/{pid}").st_uid
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it ended while we looked
+        name, _, rest = stat.partition("(")[2].rpartition(")")
+        state, parent = rest.split()[:2]
+        parents[pid], about[pid] = int(parent), f"{uid} {state} {name}"
+    mine = {root or os.getpid()}
+    while grown := {pid for pid, parent in parents.items() if parent in mine} - mine:
+        mine |= grown
+    return {pid: about[pid] for pid in sorted(mine) if pid in about and pid != (root or os.getpid())}
+
+
+def jailed(root: int | None = None) -> dict[int, str]:
+    """The descendants that run under a jail's uid: programs and parked children, not our own machinery."""
+    return {pid: what for pid, what in descendants(root).items() if int(what.split()[0]) >= JAIL_UID}
+
+
+class Watch(Generic[T]):
+    """Calls `look` over and over while its block runs, and keeps what it saw."""
+
+    def __init__(self, look: Callable[[], T], seconds: float = 0.01) -> None:
+        self.seen: list[T] = []
+        self._look, self._pause, self._stop = look, seconds, threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._pause):
+            self.seen.append(self._look())
+
+    def __enter__(self) -> Watch[T]:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        assert self.seen, "the watch saw nothing: the run was too short"
+
+
+def cgroups() -> Iterator[str]:
+    """Cgroups named after us, under every controller, that hold our processes or nobody's."""
+    mine = {os.getpid(), *descendants()}
+    for mount in sorted(_cgroup_mounts()):
+        for top, _, _ in os.walk(mount):
+            if "ringfence" not in top[len(mount) :]:
+                continue
+            try:
+                members = {int(line) for line in Path(top, "cgroup.procs").read_text().split()}
+            except OSError:
+                continue  # removed while we looked, or a domain that holds only threads
+            if not members or members & mine:
+                yield top
+
+
+def _cgroup_mounts() -> Iterator[str]:
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        left, _, right = line.partition(" - ")
+        if right.split()[0] in ("cgroup", "cgroup2"):
+            yield left.split()[4]
+
+
+def _files() -> Iterator[str]:
+    for place in ("/tmp", "/var/tmp", "/dev/shm"):
+        with os.scandir(place) as entries:
+            for entry in entries:
+                try:
+                    # Canaries come and go with other test processes, and are watched on their own.
+                    named = "ringfence" in entry.name and "canary" not in entry.name
+                    ours = named or entry.stat(follow_symlinks=False).st_uid >= JAIL_UID
+                except FileNotFoundError:
+                    continue  # somebody else's, and gone
+                if ours:
+                    yield entry.path
+
+
+def _ipc() -> Iterator[str]:
+    for table in Path("/proc/sysvipc").glob("*"):
+        for line in table.read_text().splitlines()[1:]:
+            yield f"{table.name} {' '.join(line.split()[:2])}"
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]

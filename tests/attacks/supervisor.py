@@ -1,0 +1,106 @@
+"""A supervisor in a process of its own, so that a test can kill it while its guest runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from ringfence import Limits
+
+from tests.attacks.host import descendants
+
+# Streams what its guest prints, so that the test knows when the guest is where it wants it.
+_PROGRAM = """
+import json, sys
+from ringfence import Job, Limits, open_sandbox
+spec, code, limits = json.load(sys.stdin)
+with open_sandbox(spec) as sandbox:
+    def show(stream, data):
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+    outcome = sandbox.run(Job(code=code, limits=Limits(**limits)), on_output=show)
+    print("status", outcome.status, flush=True)
+"""
+
+
+class Supervisor:
+    """Runs `code` in a sandbox of its own. `ready` waits until the guest has printed a line."""
+
+    def __init__(self, spec: str, code: str, limits: Limits) -> None:
+        self._others = descendants()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            cwd="/",
+        )
+        assert self._process.stdin is not None
+        fields = {name: getattr(limits, name) for name in Limits.__slots__}
+        self._process.stdin.write(json.dumps([spec, code, fields]).encode())
+        self._process.stdin.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ready(self) -> None:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line == b"ready\n", line
+        assert descendants(self.pid), "the guest runs, but the supervisor has no descendants"
+
+    def kill(self, number: int) -> None:
+        os.kill(self.pid, number)
+        self._process.wait()
+
+    def assert_family_gone(self, seconds: float = 5.0) -> None:
+        """Assert that everything that was below the supervisor has ended.
+
+        Orphans come to this process (see adopt_orphans), which has to reap the ones that have ended.
+        """
+        deadline = time.monotonic() + seconds
+        while (left := self._left()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not left, f"survived their supervisor: {left}"
+
+    def _left(self) -> dict[int, str]:
+        """What came below this process since the supervisor was started, after reaping the dead."""
+        for pid in descendants():
+            if pid not in self._others and pid != self.pid:
+                _reap(pid)
+        return {pid: what for pid, what in descendants().items() if pid not in self._others and pid != self.pid}
+
+    def close(self) -> None:
+        """End the supervisor, and what a failing backend let outlive it, so that no bomb stays on the machine."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        for pid in self._left():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it has ended by itself
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def __enter__(self) -> Supervisor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _reap(pid: int) -> None:
+    """Reap `pid` if it is an orphan that came to us and has ended; our own children are left to their owners."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return
+    if stat[0] == "Z" and int(stat[1]) == os.getpid():
+        os.waitpid(pid, os.WNOHANG)

@@ -1,0 +1,277 @@
+"""Neighbours: a hostile run beside an honest one, a greedy client, attacks on the zygote, and oversize requests."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from ringfence import Job, Limits, Outcome, RingfenceError, open_sandbox
+from ringfence.base.errors import SourceTooLarge
+from ringfence.sandbox import Sandbox
+
+from tests.attacks.attack import IGNORE_ALL, QUICK, assert_serves, limits, run_promptly
+from tests.attacks.beside import Background, beside
+from tests.attacks.canary import Canary
+from tests.attacks.host import Host, descendants
+from tests.attacks.supervisor import Supervisor
+
+# An honest program that needs what the attackers try to take: processes, disk, memory, descriptors and output.
+HONEST = """
+import os, subprocess, sys, tempfile
+hold = bytearray(b"x" * (20 << 20))
+for n in range(20):
+    with open(f"/work/part{n}", "wb") as f:
+        f.write(b"x" * 100_000)
+    os.unlink(f"/work/part{n}")
+files = [tempfile.TemporaryFile() for _ in range(50)]
+pids = []
+for n in range(8):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(n)
+    pids.append(pid)
+codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
+print("x" * 10_000)
+result = sum(n * n for n in range(1000)) + sum(codes) + len(hold)
+"""
+HONEST_RESULT = sum(n * n for n in range(1000)) + sum(range(8)) + (20 << 20)
+
+
+def assert_honest_run(sandbox: Sandbox) -> Outcome:
+    outcome = run_promptly(sandbox, Job(code=HONEST, limits=Limits(wall_seconds=15, memory_mb=128, disk_mb=8)))
+    assert (outcome.status, outcome.result) == ("ok", HONEST_RESULT), outcome
+    assert not outcome.truncated.stdout
+    return outcome
+
+
+HOGS = {
+    "forks": "while True:\n    try:\n        os.fork()\n    except OSError:\n        pass",
+    "threads": """
+import threading
+while True:
+    try:
+        threading.Thread(target=time.sleep, args=(60,)).start()
+    except RuntimeError:
+        pass
+""",
+    "disk": """
+while True:
+    try:
+        with open("/tmp/hog", "ab", buffering=0) as f:
+            while True: f.write(b"x" * 65536)
+    except OSError:
+        os.truncate("/tmp/hog", 0)
+""",
+    "inodes": """
+n = 0
+while True:
+    try:
+        n += 1
+        open(f"/tmp/{n}", "w").close()
+    except OSError:
+        time.sleep(0.001)
+""",
+    "memory": """
+while True:
+    if os.fork() == 0:
+        hog = []
+        while True: hog.append(bytearray(b"x" * (1 << 20)))
+    os.wait()
+""",
+    "output": "while True:\n    os.write(1, b'x' * 65536)\n    os.write(2, b'x' * 65536)\n    time.sleep(0.002)",
+    "processor": "for _ in range(4): os.fork()\nwhile True: pass",
+    "descriptors": """
+held = []
+while True:
+    try:
+        held += os.pipe()
+        held.append(os.open("/dev/null", 0))
+    except OSError:
+        time.sleep(0.001)
+""",
+    "input_and_output": """
+while True:
+    with open("/work/storm", "wb") as f:
+        f.write(b"x" * 4_000_000)
+        f.flush()
+        os.fsync(f.fileno())
+    os.rename("/work/storm", "/work/other")
+    os.sync()
+""",
+    "file_events": """
+import glob
+while True:
+    for path in glob.glob("/usr/lib/**", recursive=True)[:5000]:
+        try:
+            os.stat(path)
+        except OSError:
+            pass
+""",
+}
+
+
+@pytest.mark.parametrize("what", HOGS)
+def test_a_hog_does_not_starve_its_neighbour(sandbox: Sandbox, canary: Canary, what: str) -> None:
+    before = Host.settled()
+    greedy = limits(wall_seconds=3.0, processes=24)
+    hog = Job(code=IGNORE_ALL + "print('go', flush=True)\n" + HOGS[what], limits=greedy)
+    with beside(sandbox, hog) as hogs:
+        for _ in range(3):
+            assert_honest_run(sandbox)
+    allowed = ("timeout", "memory_limit", "output_limit", "process_limit", "disk_limit", "error", "signal")
+    assert hogs[0].outcomes[0].status in allowed
+    before.assert_same_after()
+    canary.untouched()
+
+
+def test_many_attackers_at_once(sandbox: Sandbox, canary: Canary) -> None:
+    before = Host.settled()
+    jobs = [
+        Job(code=IGNORE_ALL + "print('go', flush=True)\n" + HOGS[what], limits=limits(wall_seconds=3.0, processes=16))
+        for what in ("forks", "disk", "memory", "output", "descriptors", "threads")
+    ]
+    attackers = [Background(sandbox, job) for job in jobs]
+    honest = [Background(sandbox, Job(code=HONEST, limits=Limits(wall_seconds=25, memory_mb=128))) for _ in range(4)]
+    for run in honest:
+        outcome = run.join()
+        assert (outcome.status, outcome.result) == ("ok", HONEST_RESULT), outcome
+    for run in attackers:
+        assert run.join().status != "ok"
+    before.assert_same_after()
+    assert_serves(sandbox)
+    canary.untouched()
+
+
+def test_one_client_cannot_drain_the_pool(backend: str, canary: Canary) -> None:
+    before = Host.settled()
+    with open_sandbox(f"{backend}:profile=plain,park=1") as sandbox:
+        sleeper = Job(code="import time\nprint('go', flush=True)\ntime.sleep(60)", limits=limits(wall_seconds=3.0))
+        with beside(sandbox, *[sleeper] * 12) as greedy:
+            started = time.monotonic()
+            for _ in range(5):
+                assert_serves(sandbox)
+            assert time.monotonic() - started < 2.5, "the other client had to wait for the greedy one"
+        assert {run.outcomes[0].status for run in greedy} == {"timeout"}
+    before.assert_same_after()
+    canary.untouched()
+
+
+def _sleeper(seconds: float) -> Job:
+    code = f"import time\nprint('go', flush=True)\ntime.sleep({seconds})\nresult = 'alive'"
+    return Job(code=code, limits=limits(wall_seconds=20))
+
+
+MURDERS = {
+    "by_pid": """
+for n in range(1, 40_000):
+    for number in (19, 9):
+        if n != os.getpid():
+            try:
+                os.kill(n, number)
+            except OSError:
+                pass
+""",
+    "all_at_once": "os.fork()\nos.setsid() if os.getpid() != me else None\nos.kill(-1, 9)",
+    "by_group_and_session": """
+for n in range(2, 40_000):
+    try:
+        os.killpg(n, 9)
+    except OSError:
+        pass
+""",
+    "under_another_uid": """
+for uid in [0, 1, 65534, os.getuid() - 1, os.getuid() + 1, *range(0x70000000, 0x70000040)]:
+    for step in (lambda: os.setuid(uid), lambda: os.setresuid(uid, uid, uid), lambda: os.setfsuid(uid),
+                 lambda: os.setresgid(uid, uid, uid), lambda: os.setgroups([uid])):
+        try:
+            step()
+        except (OSError, AttributeError):
+            continue
+        if uid != real:
+            print("became", uid, flush=True)
+            os.kill(-1, 9)
+""",
+    "by_the_out_of_memory_killer": """
+for pid in [*range(1, 400)]:
+    try:
+        open(f"/proc/{pid}/oom_score_adj", "w").write("1000")
+    except OSError:
+        pass
+hog = []
+while True: hog.append(bytearray(b"x" * (1 << 20)))
+""",
+}
+
+
+@pytest.mark.parametrize("how", MURDERS)
+def test_neighbours_and_the_zygote_cannot_be_killed(sandbox: Sandbox, canary: Canary, how: str) -> None:
+    before = Host.settled()
+    machinery = {pid for pid, what in descendants().items() if int(what.split()[0]) == os.getuid()}
+    with beside(sandbox, _sleeper(2)) as victims:
+        head = "import os\nme, real = os.getpid(), os.getuid()\n"
+        killer = run_promptly(sandbox, Job(code=head + MURDERS[how], limits=QUICK))
+    victim = victims[0].outcomes[0]
+    assert (victim.status, victim.result) == ("ok", "alive"), victim
+    assert "became" not in killer.stdout
+    assert machinery <= set(descendants()), "part of our own machinery was killed"
+    before.assert_same_after()
+    assert_serves(sandbox)
+    canary.untouched()
+
+
+def test_the_death_of_one_supervisor_is_no_concern_of_another(backend: str, sandbox: Sandbox, canary: Canary) -> None:
+    """Neither the sweep after a crash nor the sweep at the next start may touch runs that are alive."""
+    before = Host.settled()
+    spec = f"{backend}:profile=plain,park=1"
+    code = "import time\nprint('ready', flush=True)\ntime.sleep(60)"
+    with beside(sandbox, _sleeper(4)) as victims, Supervisor(spec, code, limits(wall_seconds=60)) as other:
+        other.ready()
+        other.kill(signal.SIGKILL)
+        with open_sandbox(spec) as third:
+            assert_serves(third)
+        other.assert_family_gone()
+    victim = victims[0].outcomes[0]
+    assert (victim.status, victim.result) == ("ok", "alive"), victim
+    before.assert_same_after()
+    assert_serves(sandbox)
+    canary.untouched()
+
+
+OVERSIZE = {
+    "inputs": lambda: Job(code="result = len(big)", inputs={"big": "x" * (80 << 20)}, limits=QUICK),
+    "deep_inputs": lambda: Job(code="pass", inputs={"deep": json.loads("[" * 900 + "]" * 900)}, limits=QUICK),
+    "files": lambda: Job(code="pass", files={"big.bin": b"x" * (80 << 20)}, limits=QUICK),
+    "many_files": lambda: Job(code="pass", files={f"d{n}/f{n}": b"" for n in range(30_000)}, limits=QUICK),
+    "long_file_name": lambda: Job(code="pass", files={"x" * 5000: b""}, limits=QUICK),
+    "deep_file_name": lambda: Job(code="pass", files={"d/" * 3000 + "f": b""}, limits=QUICK),
+    "argv": lambda: Job(code="pass", argv=["x" * 1000] * 20_000, limits=QUICK),
+    "long_argument": lambda: Job(argv=["/bin/echo", "x" * (8 << 20)], limits=QUICK),
+    "code": lambda: Job(code="x = 1\n" * 600_000, limits=QUICK),
+    "output_limit": lambda: Job(
+        code="import os\nwhile True: os.write(1, b'x' * 65536)", limits=limits(wall_seconds=1, output_bytes=1 << 30)
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OVERSIZE)
+def test_oversize_requests(sandbox: Sandbox, canary: Canary, what: str) -> None:
+    """Either it is refused with one of our own errors before anything runs, or it runs within its limits."""
+    before = Host.settled()
+    try:
+        outcome = sandbox.run(OVERSIZE[what]())
+    except RingfenceError:
+        pass  # refused with a reason: as good as contained
+    else:
+        assert outcome.usage.peak_memory_bytes <= (QUICK.memory_mb << 20) * 1.1
+    assert_serves(sandbox)
+    before.assert_same_after()
+    canary.untouched()
+
+
+def test_too_much_program_text_is_refused_before_anything_runs() -> None:
+    with pytest.raises(SourceTooLarge):
+        Job(code="#" + "x" * (5 << 20))

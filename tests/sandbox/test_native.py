@@ -1,0 +1,64 @@
+"""The native backend does everything a sandbox must do, and what is its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from ringfence.base.errors import SandboxError, SettingsError
+from ringfence.sandbox import Sandbox, open_sandbox, open_session
+from ringfence.sandbox.job import Job
+from ringfence.testing import SandboxSuite
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="the privileged mode is what root gets; run as root")
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with open_sandbox("native:profile=quant,park=2") as sandbox:
+        yield sandbox
+
+
+@needs_root
+class TestNative(SandboxSuite):
+    def test_the_privileged_mode_is_really_used(self, sandbox: Sandbox) -> None:
+        outcome = sandbox.run(Job(code="import os\nresult = [os.getuid(), os.getgid()]"))
+        assert isinstance(outcome.result, list)
+        assert all(isinstance(number, int) and number >= 0x70000000 for number in outcome.result)
+
+
+@needs_root
+class TestPlainProfile:
+    def test_libraries_are_there_but_not_loaded(self) -> None:
+        with open_sandbox("native:profile=plain") as sandbox:
+            code = "import sys\nbefore = 'numpy' in sys.modules\nimport numpy\nresult = [before, numpy.arange(3).sum()]"
+            assert sandbox.run(Job(code=code)).result == [False, 3]
+
+    def test_more_runs_than_parked_children_are_served(self) -> None:
+        with open_sandbox("native:profile=plain,park=1") as sandbox:
+            assert [sandbox.run(Job(code=f"result = {i}")).result for i in range(5)] == list(range(5))
+
+    def test_nothing_parked_is_served_on_demand(self) -> None:
+        with open_sandbox("native:profile=plain,park=0") as sandbox:
+            assert [sandbox.run(Job(code=f"result = {i}")).result for i in range(3)] == [0, 1, 2]
+
+    def test_a_closed_sandbox_refuses_and_may_be_closed_again(self) -> None:
+        sandbox = open_sandbox("native:profile=plain")
+        sandbox.close()
+        sandbox.close()
+        with pytest.raises(SandboxError, match="open"):
+            sandbox.run(Job(code="x = 1"))
+
+    def test_a_session_of_its_own_closes_its_sandbox(self) -> None:
+        with open_session("native:profile=plain") as session:
+            assert session.run("1 + 1").result == 2
+        assert not session.alive
+
+
+class TestOptions:
+    @pytest.mark.parametrize("options", ["profile=fast", "park=many", "park=-1", "colour=blue", "preload=perhaps"])
+    def test_a_wrong_option_is_refused_by_name(self, options: str) -> None:
+        with pytest.raises(SettingsError, match=options.partition("=")[0]):
+            open_sandbox(f"native:{options}")
