@@ -7,7 +7,8 @@ library is loaded. The names below are fetched from their modules when first use
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False  # the checkers know this name; importing typing for it would cost half of `ringfence --help`
 
 if TYPE_CHECKING:
     from ringfence.base.errors import (

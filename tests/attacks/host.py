@@ -114,18 +114,23 @@ class Watch(Generic[T]):
 
 
 def cgroups() -> Iterator[str]:
-    """Cgroups named after us, under every controller, that hold our processes or nobody's."""
+    """Cgroups named after us, under every controller, but for those in which another supervisor's processes are."""
     mine = {os.getpid(), *descendants()}
     for mount in sorted(_cgroup_mounts()):
-        for top, _, _ in os.walk(mount):
-            if "ringfence" not in top[len(mount) :]:
+        for top, folders, _ in os.walk(mount):
+            if not os.path.basename(top).startswith("ringfence"):
                 continue
-            try:
-                members = {int(line) for line in Path(top, "cgroup.procs").read_text().split()}
-            except OSError:
-                continue  # removed while we looked, or a domain that holds only threads
-            if not members or members & mine:
-                yield top
+            folders.clear()
+            below = {folder: _members(Path(folder)) for folder, _, _ in os.walk(top)}
+            if not set().union(*below.values()) - mine:
+                yield from below
+
+
+def _members(folder: Path) -> set[int]:
+    try:
+        return {int(line) for line in (folder / "cgroup.procs").read_text().split()}
+    except OSError:
+        return set()  # removed while we looked, or a domain that holds only threads
 
 
 def _cgroup_mounts() -> Iterator[str]:

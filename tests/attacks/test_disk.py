@@ -20,7 +20,7 @@ FILLS = [
         name="bytes_spread_over_all_three_places",
         code="""
 import itertools
-for n, place in zip(itertools.count(), itertools.cycle(("/work", "/tmp", "/dev/shm"))):
+for n, place in zip(itertools.count(), itertools.cycle(("/job", "/tmp", "/dev/shm"))):
     open(f"{place}/{n}", "wb").write(b"x" * 1_000_000)
     assert n < 12, "more than the limit was written"
 """,

@@ -1,4 +1,4 @@
-"""Output: forged frames and lying results. A guest may say what it likes of its result, and nothing of its fate."""
+"""Output: forged frames. A guest may say what it likes of its result, and nothing of its fate."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import pickle
 import resource
 import struct
+import time
 from collections.abc import Callable
 
 import pytest
@@ -14,8 +15,9 @@ import pytest
 from ringfence import Outcome
 from ringfence.guest.wire import pack
 from ringfence.sandbox import Sandbox
+from ringfence.sandbox.outcome import Status
 
-from tests.attacks.attack import Attack, limits, run_attack
+from tests.attacks.attack import Attack, assert_serves, limits
 from tests.attacks.canary import Canary
 
 Contain = Callable[[Attack], Outcome]
@@ -28,18 +30,10 @@ def report(result: str = '"forged"', **changes: object) -> bytes:
     return f'{{"result": {result}, {rest}'.encode()
 
 
-class Pickled:
-    """Unpickled on the host, this would leave a file beside the secret."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return os.system, (f"touch {self.folder}/unpickled",)
-
-
+HOSTILE_ERROR = {"type": "\x1b[2J", "message": "x" * (5 << 20), "line": -1, "traceback": "\0"}
 FRAMES: dict[str, bytes] = {
     "plausible": pack(report()),
+    "plausible with our exit code": pack(report(end="exit", exit_code=7)),
     "twice": pack(report()) * 2,
     "a hundred times": pack(report()) * 100,
     "half": pack(report())[:20],
@@ -68,25 +62,20 @@ FRAMES: dict[str, bytes] = {
     "an end that is ours to say": pack(report(end="memory_limit")),
     "more fields": pack(report(status="ok", usage={"wall_ms": 0}, isolation={}, run_id="x")),
     "wrong types": pack(report(exit_code=True, v="1", error=[1])),
-    "an error with hostile text": pack(
-        report(end="error", error={"type": "\x1b[2J", "message": "x" * (5 << 20), "line": -1, "traceback": "\0"})
-    ),
+    "an error with hostile text": pack(report(end="error", error=HOSTILE_ERROR, exit_code=7)),
     "exit code out of range": pack(report(exit_code=1 << 70)),
-    "pickle": pack(pickle.dumps(Pickled("{folder}"))),
-    "bare pickle": pickle.dumps(Pickled("{folder}")),
     "noise": bytes(range(256)) * 1000,
 }
 
 # Puts the frame, given as a file, on every descriptor there may be, and does not stop at a full pipe.
 FORGE = """
-import os, signal, socket, struct, time
-frame = open("frame", "rb").read().replace(b"{folder}", canary["writable"].encode())
+import os, signal, time
+frame = open("frame", "rb").read()
 def forge():
     for fd in (*range(3, 1025), 1, 2, 0):
         try:
             os.set_blocking(fd, False)
-            left = memoryview(frame)
-            until = time.monotonic() + 0.3
+            left, until = memoryview(frame), time.monotonic() + 0.5
             while left and time.monotonic() < until:
                 try:
                     left = left[os.write(fd, left):]
@@ -100,22 +89,22 @@ SPACE = limits(disk_mb=64, memory_mb=256, wall_seconds=5)
 
 def strict(outcome: Outcome) -> None:
     json.dumps(outcome.to_json(), allow_nan=False).encode()
+    assert outcome.reason.isprintable(), repr(outcome.reason)
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_forged_frame_does_not_change_the_fate(contain: Contain, name: str) -> None:
-    """The frame says ok, or worse; the kernel says exit 7."""
+def test_frame_does_not_change_the_fate(contain: Contain, name: str) -> None:
+    """The frame says ok, or worse; the kernel says 7. A damaged channel may be reported besides, as an error."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    attack = Attack(
-        name=name, code=f"{FORGE}\nforge()\nos._exit(7)", files={"frame": FRAMES[name]}, expect=("exit",), limits=SPACE
-    )
+    code = f"{FORGE}\nforge()\nos._exit(7)"
+    attack = Attack(name=name, code=code, files={"frame": FRAMES[name]}, expect=("exit", "error"), limits=SPACE)
     outcome = contain(attack)
-    assert outcome.exit_code == 7
+    assert (outcome.exit_code, outcome.result) == (7, None)
     strict(outcome)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10, "the supervisor trusted a length"
 
 
-@pytest.mark.parametrize("name", ["plausible", "half", "huge length", "deep brackets", "pickle", "NaN", "noise"])
+@pytest.mark.parametrize("name", ["plausible", "half", "huge length", "deep brackets", "NaN", "noise", "over the cap"])
 def test_frame_before_an_honest_end(contain: Contain, name: str) -> None:
     """What was put before the honest frame may cost the program its result, and nothing else."""
     attack = Attack(
@@ -123,14 +112,14 @@ def test_frame_before_an_honest_end(contain: Contain, name: str) -> None:
         code=f"{FORGE}\nforge()\nos.set_blocking(3, True)\nresult = 5",
         files={"frame": FRAMES[name]},
         expect=("ok", "error", "exit", "timeout"),
-        limits=limits(wall_seconds=2),
+        limits=limits(wall_seconds=3, disk_mb=64),
     )
     outcome = contain(attack)
     strict(outcome)
     assert outcome.status != "ok" or outcome.result in (5, "forged")
 
 
-FATES = {
+FATES: dict[str, tuple[str, Status]] = {
     "killed by itself": ("os.kill(os.getpid(), signal.SIGKILL)", "signal"),
     "hanging": ("time.sleep(60)", "timeout"),
     "hanging in a child": ("if os.fork(): os.wait()\ntime.sleep(60)", "timeout"),
@@ -142,14 +131,35 @@ FATES = {
 @pytest.mark.parametrize("name", FATES)
 def test_frame_that_says_ok_hides_nothing(contain: Contain, name: str) -> None:
     end, status = FATES[name]
+    # Without a control group memory is refused rather than the process killed: a MemoryError, which is an error.
+    refused: tuple[Status, ...] = ("error",) if os.geteuid() != 0 and status == "memory_limit" else ()
     attack = Attack(
         name=name,
         code=f"{FORGE}\nforge()\n{end}",
         files={"frame": pack(report())},
-        expect=("signal", "timeout", "memory_limit", "output_limit"),
-        limits=limits(wall_seconds=2, memory_mb=128, output_bytes=4096),
+        expect=(status, *refused),
+        limits=limits(wall_seconds=3, memory_mb=128, output_bytes=4096),
     )
-    assert contain(attack).status == status
+    contain(attack)
+
+
+class Pickled:
+    """Unpickled on the host, this leaves a file where the canary watches."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.system, (f"touch {self.folder}/unpickled",)
+
+
+@pytest.mark.parametrize("framed", [True, False], ids=["framed", "bare"])
+def test_pickle_is_not_loaded(contain: Contain, canary: Canary, framed: bool) -> None:
+    bomb = pickle.dumps(Pickled(str(canary.writable)))
+    files = {"frame": pack(bomb) if framed else bomb, "result.pkl": bomb, "result.npy": b"\x93NUMPY" + bomb}
+    code = f"{FORGE}\nforge()\nos.rename('result.pkl', 'left.pkl')\nos._exit(7)"
+    outcome = contain(Attack(name="pickle", code=code, files=files, expect=("exit", "error")))
+    assert (outcome.exit_code, outcome.result) == (7, None)
 
 
 def test_frame_through_another_process(contain: Contain) -> None:
@@ -167,8 +177,24 @@ if os.fork() == 0:
         forge()
 os._exit(7)
 """
-    outcome = contain(Attack(name="other process", code=code, files={"frame": pack(report())}, expect=("exit",)))
-    assert outcome.exit_code == 7
+    files = {"frame": pack(report())}
+    outcome = contain(Attack(name="other process", code=code, files=files, expect=("exit", "error")))
+    assert (outcome.exit_code, outcome.result) == (7, None)
+
+
+def test_half_a_result(contain: Contain) -> None:
+    """A program that dies while its result is on the way has no result."""
+    code = """
+import os
+os_write = os.write
+def half(fd, data):
+    os_write(fd, bytes(data)[: len(data) // 2])
+    os._exit(3)
+os.write = half
+result = list(range(100_000))
+"""
+    outcome = contain(Attack(name="half a result", code=code, expect=("exit", "error")))
+    assert (outcome.exit_code, outcome.result) == (3, None)
 
 
 def test_descriptors_cannot_be_pushed_into_the_supervisor(contain: Contain) -> None:
@@ -186,102 +212,39 @@ for fd in (1, 2, 3):
         pass
 os._exit(7)
 """
-    contain(Attack(name="push descriptors", code=code, expect=("exit",), limits=limits(wall_seconds=2)))
+    contain(Attack(name="push descriptors", code=code, expect=("exit", "error"), limits=limits(wall_seconds=2)))
     assert len(os.listdir("/proc/self/fd")) <= before + 8, "descriptors of the guest stayed open in the supervisor"
 
 
-# Results that are not what they seem. `ok` must mean that the value is the plain one, or the guest's own lie told in JSON.
-LIARS = {
-    "deep list": "result = []\nfor _ in range(100_000): result = [result]",
-    "deep dict": "result = {}\nfor _ in range(100_000): result = {'a': result}",
-    "list that holds itself": "result = []\nresult.append(result)",
-    "dict that holds itself": "result = {}\nresult['a'] = {'b': result}",
-    "doubling": "result = 'x'\nfor _ in range(60): result = [result, result]",
-    "huge text": "result = 'x' * (9 << 20)",
-    "huge list": "result = list(range(3_000_000))",
-    "huge number": "result = 1 << 1_000_000",
-    "NaN and infinities": "result = [float('nan'), float('inf'), {'a': -float('inf')}]",
-    "NaN as key": "result = {float('nan'): 1, float('nan'): 2}",
-    "keys that collide": "result = {1: 'a', '1': 'b', True: 'c', None: 'd', 'None': 'e'}",
-    "bytes": "result = b'\\xff'",
-    "lone surrogate": "result = '\\ud800'",
-    "function": "result = lambda: 1",
-    "module": "import os\nresult = os",
-    "a class": "result = type",
-    "endless generator": "def g():\n    while True: yield 1\nresult = g()",
-    "dict with lying items": "class D(dict):\n    def items(self):\n        while True: yield 'a', 1\n"
-    "    __iter__ = keys = values = items\nresult = D(a=1)",
-    "list with endless iteration": "class L(list):\n    def __iter__(self):\n        while True: yield 1\n"
-    "    def __len__(self): return 1 << 62\nresult = L([1])",
-    "list that grows while read": "class N:\n    @property\n    def __class__(self):\n        result.append(N())\n"
-    "        return int\nresult = [N()]",
-    "text with lying methods": "class S(str):\n    def __str__(self): return '\\0' * 100\n    def encode(self, *a): return b'}'\n"
-    "    __repr__ = __format__ = __str__\nresult = {S('a'): S('b')}",
-    "number with lying text": "class F(float):\n    def __repr__(self): return '}{'\n    __str__ = hex = __repr__\n"
-    "class I(int):\n    def __repr__(self): return '}{'\n    __str__ = __index__ = __repr__\nresult = [F(1.5), I(7)]",
-    "class that lies": "class C:\n    __class__ = dict\n    def __getattr__(self, n): return lambda *a: 1 / 0\nresult = C()",
-    "metaclass that lies": "class M(type):\n    __name__ = property(lambda s: 1 / 0)\n    def __instancecheck__(s, x): return True\n"
-    "    def __subclasscheck__(s, x): return True\nclass C(metaclass=M): pass\nresult = C()",
-    "hash and equality that exit": "import os\nclass K(str):\n    def __eq__(s, o): os._exit(0)\n    def __hash__(s): return 1\n"
-    "result = {K('a'): 1}",
-    "attributes that raise SystemExit": "class C:\n    def __getattribute__(s, n): raise SystemExit(0)\nresult = C()",
-    "pickle hooks": "import os\nclass P:\n    def __reduce__(s): return os.system, (f\"touch {canary['writable']}/x\",)\n"
-    "result = P()",
-    "len that hangs": "class L(list):\n    def __len__(s):\n        while True: pass\n    __bool__ = __len__\nresult = L()",
-    "enum, date and Decimal that lie": "import datetime, decimal\nclass D(datetime.date):\n"
-    "    def isoformat(s): return chr(0xd800)\nclass E(decimal.Decimal):\n    def __str__(s): return '\\ud800'\n"
-    "result = [D(2024, 1, 1), E(1)]",
-    "result that changes its mind": "import threading\nresult = [[1]] * 1000\nthreading.Thread(target=lambda: "
-    "[result.append(object()) or result.clear() for _ in range(100_000)], daemon=True).start()",
-    "ringfence_result replaced": "ringfence_result(1)\nringfence_result = None\nresult = 2",
-    "ringfence_result abused": "ringfence_result.__class__.__call__ = None\nringfence_result.value = object()\nresult = 1",
-    "result as a property of the module": "import sys, types\nclass M(types.ModuleType):\n"
-    "    result = property(lambda s: 1 / 0)\nsys.modules['__main__'].__class__ = M",
-}
+def test_own_cpu_signal_is_no_cpu_limit(contain: Contain) -> None:
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGXCPU)"
+    contain(Attack(name="SIGXCPU", code=code, expect=("signal",), limits=limits(cpu_seconds=2)))
 
 
-@pytest.mark.parametrize("name", LIARS)
-def test_lying_result(contain: Contain, name: str) -> None:
-    attack = Attack(
-        name=name,
-        code=LIARS[name],
-        expect=("ok", "error", "exit", "timeout", "memory_limit"),
-        check=strict,
-        limits=limits(wall_seconds=2.5, memory_mb=256),
-    )
-    outcome = contain(attack)
-    if outcome.status == "ok":
-        assert len(json.dumps(outcome.result)) < 9 << 20
+def test_frames_ahead_of_time_in_a_session(sandbox: Sandbox, canary: Canary) -> None:
+    """A cell that answers for the next ones may confuse its own session; a cell that hangs is still stopped."""
+    code = "import os\nfor _ in range(3):\n    os.write(3, frame)\nresult = 5"
+    with sandbox.open_session(limits=limits(wall_seconds=2)) as session:
+        first = session.run(f"frame = {pack(report())!r}\n{code}")
+        assert first.status in ("ok", "error") and first.result in (5, "forged", None)
+        started = time.monotonic()
+        while session.alive and time.monotonic() < started + 20:
+            outcome = session.run("import time\ntime.sleep(60)", limits=limits(wall_seconds=0.5))
+            strict(outcome)
+            if outcome.status == "timeout":
+                break
+        assert time.monotonic() < started + 20, "a cell that hangs was never stopped"
+    canary.untouched()
+    assert_serves(sandbox)
 
 
-QUANT_LIARS = {
-    "table whose conversion exits": "class D(pd.DataFrame):\n    def to_dict(s, *a, **k): os._exit(0)\n    to_json = to_numpy = to_dict\n"
-    "result = D({'a': [1]})",
-    "table that lies about its type": "class D(pd.DataFrame):\n    __class__ = property(lambda s: dict)\n"
-    "    columns = index = property(lambda s: 1 / 0)\nresult = D({'a': [1]})",
-    "table of objects": "result = pd.DataFrame({'a': [object(), lambda: 1, b'x']})",
-    "table of hostile names": "result = pd.DataFrame([[1, 2, 3]], columns=['a', 'a', ('b', float('nan'))])",
-    "broadcast array": "result = np.broadcast_to(np.float64(1), (1 << 20, 1 << 20))",
-    "array of itself": "result = np.empty(1, object)\nresult[0] = result",
-    "array that lies": "class A(np.ndarray):\n    def tolist(s): os._exit(0)\n    shape = property(lambda s: (1 << 60,))\n"
-    "    __array_finalize__ = None\nresult = np.zeros(2).view(A)",
-    "array over freed memory": "import ctypes\nx = np.zeros(8)\nresult = np.ctypeslib.as_array((ctypes.c_double * 8)"
-    ".from_address(8))",
-    "not a time": "result = [pd.NaT, pd.NA, np.datetime64('NaT'), np.float32('inf'), np.complex128(1)]",
-    "pandas replaced": "import sys\nsys.modules['pandas'] = sys.modules['numpy'] = object()\nresult = [1]",
-    "pandas hollowed out": "pd.DataFrame = pd.Series = pd.Timestamp = int\nnp.ndarray = np.generic = int\nresult = [1, 2.5]",
-    "figure that hangs": "import matplotlib.pyplot as plt\nplt.figure().savefig = lambda *a: os._exit(0)\nresult = 1",
-    "figure of a billion pixels": "import matplotlib.pyplot as plt\nplt.figure(figsize=(3e4, 3e4), dpi=100)\nresult = 1",
-}
-
-
-@pytest.mark.parametrize("name", QUANT_LIARS)
-def test_lying_table(quant: Sandbox, canary: Canary, name: str) -> None:
-    attack = Attack(
-        name=name,
-        code=f"import os\nimport numpy as np\nimport pandas as pd\n{QUANT_LIARS[name]}",
-        expect=("ok", "error", "exit", "signal", "timeout", "memory_limit"),
-        check=strict,
-        limits=limits(wall_seconds=3, memory_mb=512),
-    )
-    run_attack(quant, canary, attack)
+@pytest.mark.parametrize("name", ["half", "huge length", "deep brackets", "over the cap", "NaN", "noise", "empty"])
+def test_damaged_frames_in_a_session(sandbox: Sandbox, canary: Canary, name: str) -> None:
+    frame = FRAMES[name][: 1 << 20].hex()
+    with sandbox.open_session(limits=limits(wall_seconds=3, memory_mb=512)) as session:
+        session.run(f"open('frame', 'wb').write(bytes.fromhex({frame!r}))")
+        outcome = session.run(f"{FORGE}\nforge()")
+        assert outcome.status in ("ok", "error", "exit", "timeout"), outcome
+        strict(outcome)
+    canary.untouched()
+    assert_serves(sandbox)

@@ -150,8 +150,8 @@ def test_setuid_helpers_give_nothing(contain: Contain) -> None:
     code = '''
 import shutil, subprocess
 tries = """
-su -c id; sudo -n id; pkexec id; runuser -u root id; setpriv --reuid 0 id; mount -t tmpfs none /work; umount /proc
-passwd -d root; chsh -s /bin/sh root; chage -E 0 root; gpasswd -a guest root; fusermount -u /work
+su -c id; sudo -n id; pkexec id; runuser -u root id; setpriv --reuid 0 id; mount -t tmpfs none /job; umount /proc
+passwd -d root; chsh -s /bin/sh root; chage -E 0 root; gpasswd -a guest root; fusermount -u /job
 unshare -Ur id; unshare -m id; nsenter -t 1 -m id; chroot / id
 """
 result = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -24,9 +26,9 @@ HONEST = """
 import os, subprocess, sys, tempfile
 hold = bytearray(b"x" * (20 << 20))
 for n in range(20):
-    with open(f"/work/part{n}", "wb") as f:
+    with open(f"/job/part{n}", "wb") as f:
         f.write(b"x" * 100_000)
-    os.unlink(f"/work/part{n}")
+    os.unlink(f"/job/part{n}")
 files = [tempfile.TemporaryFile() for _ in range(50)]
 pids = []
 for n in range(8):
@@ -95,11 +97,11 @@ while True:
 """,
     "input_and_output": """
 while True:
-    with open("/work/storm", "wb") as f:
+    with open("/job/storm", "wb") as f:
         f.write(b"x" * 4_000_000)
         f.flush()
         os.fsync(f.fileno())
-    os.rename("/work/storm", "/work/other")
+    os.rename("/job/storm", "/job/other")
     os.sync()
 """,
     "file_events": """
@@ -239,6 +241,31 @@ def test_the_death_of_one_supervisor_is_no_concern_of_another(backend: str, sand
     before.assert_same_after()
     assert_serves(sandbox)
     canary.untouched()
+
+
+COMES_AND_GOES = """
+import sys, time
+from ringfence import Job, open_sandbox
+end = time.monotonic() + 6
+while time.monotonic() < end:
+    with open_sandbox(sys.argv[1]) as sandbox:
+        for _ in range(3):
+            outcome = sandbox.run(Job(code="result = 40 + 2"))
+            assert (outcome.status, outcome.result) == ("ok", 42), outcome
+            time.sleep(0.03)
+"""
+
+
+def test_supervisors_that_come_and_go_do_not_sweep_each_other(backend: str, sandbox: Sandbox) -> None:
+    """Names and user ids are handed from one supervisor to the next: the last act of one must not hit the other."""
+    before = Host.settled()
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", COMES_AND_GOES, f"{backend}:profile=plain,park=1"]
+    others = [subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    complaints = [other.communicate(timeout=40)[1] for other in others]
+    assert [other.returncode for other in others] == [0] * 4, "\n".join(complaints)
+    assert_serves(sandbox)
+    before.assert_same_after()
 
 
 OVERSIZE = {

@@ -22,7 +22,6 @@ from ringfence.sandbox.outcome import Status
 
 from tests.attacks.attack import QUICK, Attack, assert_serves, limits, run_promptly
 from tests.attacks.canary import Canary
-from tests.conftest import ROOT
 
 Contain = Callable[[Attack], Outcome]
 
@@ -135,7 +134,8 @@ ENDINGS: dict[str, tuple[str, Status, int | None, int | None]] = {
     "exit code of our failure": ("import sys; sys.exit(125)", "exit", 125, None),
     "negative exit code": ("import sys; sys.exit(-1)", "exit", 255, None),
     "exit 0 before the end": ("import os; os._exit(0)", "exit", 0, None),
-    "exit code from a thread": ("import os, threading as t\nt.Thread(target=os._exit, args=(9,)).start()\nwhile 1: 1", "exit", 9, None),
+    "exit code from a thread": ("import os, threading as t\nt.Thread(target=os._exit, args=(9,)).start()\nwhile 1: 1",
+                                "exit", 9, None),
     "exit in a child only": ("import os\nif os.fork() == 0: os._exit(3)\nos.wait()", "ok", 0, None),
     "a printed claim": ("print('status: ok', flush=True); import os; os._exit(4)", "exit", 4, None),
     "killed by itself": ("import os; os.kill(os.getpid(), 9)", "signal", None, 9),
@@ -294,7 +294,8 @@ def test_terminal_is_not_commanded(canary: Canary, fails: bool) -> None:
     """On a terminal the command line spells out what a guest wrote; the sequences that remain are its own."""
     leader, follower = pty.openpty()
     argv = [sys.executable, "-m", "ringfence", "run", "--profile", "plain", "-c", f"raise_it = {fails}\n{TERMINAL}"]
-    env = {"PYTHONPATH": str(ROOT / "src"), "TERM": "xterm-256color", "LANG": "C.UTF-8", "PATH": os.environ["PATH"]}
+    path = os.pathsep.join(filter(None, sys.path))
+    env = {"PYTHONPATH": path, "TERM": "xterm-256color", "LANG": "C.UTF-8", "PATH": os.environ["PATH"]}
     process = subprocess.Popen(argv, stdin=follower, stdout=follower, stderr=follower, env=env, cwd="/")
     os.close(follower)
     shown = b""

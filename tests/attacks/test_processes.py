@@ -325,8 +325,8 @@ os.execv(sys.executable, [sys.executable, "-c", again])
         name="a_binary_of_its_own",
         code="""
 import os, shutil
-shutil.copy("/bin/sleep", "/work/mine")
-os.execv("/work/mine", ["mine", "60"])
+shutil.copy("/bin/sleep", "/job/mine")
+os.execv("/job/mine", ["mine", "60"])
 """,
         expect=("timeout", "error"),
         limits=limits(wall_seconds=1),

@@ -48,7 +48,7 @@ def test_limits_of_others_cannot_be_lowered(contain: Callable[[Attack], Outcome]
         ATTEMPT
         + """
 import os, resource
-for pid in (1, os.getppid(), canary["supervisor"]):
+for pid in {1, os.getppid() or 1, canary["supervisor"]}:  # 0 would be ourselves
     for number in (resource.RLIMIT_NOFILE, resource.RLIMIT_CPU, resource.RLIMIT_CORE):
         attempt((pid, number), lambda: resource.prlimit(pid, number, (0, 0)))
     attempt(pid, lambda: os.setpriority(os.PRIO_PROCESS, pid, 19))
@@ -205,6 +205,8 @@ libc.prctl(4, 1, 0, 0, 0)   # PR_SET_DUMPABLE
 if os.getpid() == program:
     time.sleep(0.2)
     print("ready", flush=True)
+else:
+    time.sleep(0.4)
 while True:
 """
 )

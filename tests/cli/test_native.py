@@ -50,6 +50,7 @@ def test_an_uncaught_exception() -> None:
 )
 def test_status_and_exit_code(code: str, words: list[str], status: str | None, exit_code: int | None) -> None:
     done = run(code, "--json", *words)
+    assert done.out, done.err
     outcome = json.loads(done.out, parse_constant=pytest.fail)
     if status is None:  # where memory is bounded by RLIMIT_DATA the program gets a MemoryError instead
         assert (outcome["status"], done.code) in (("memory_limit", 137), ("error", 1))
@@ -87,12 +88,13 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
 
 def test_a_command() -> None:
     done = ringfence("run", "--exec", "--", "/bin/sh", "-c", "echo here; pwd; exit 3")
-    assert (done.code, done.out) == (3, "here\n/work\n")
+    assert (done.code, done.out) == (3, "here\n/job\n")
 
 
 def test_a_program_of_the_field() -> None:
     code = "import numpy as np, pandas as pd; result = pd.Series(np.arange(5)).rolling(2).mean()"
     done = run(code)
+    assert done.code == 0, done.err
     assert (done.code, json.loads(done.out)) == (0, [None, 0.5, 1.5, 2.5, 3.5])
 
 

@@ -13,9 +13,6 @@ from hypothesis import given, settings, strategies as st
 from ringfence.base.errors import JobError, SourceError, SourceTooLarge
 from ringfence.sandbox.source import MAX_SOURCE_BYTES, check_source, decode_source
 
-# Lines are split where Python does not split them, and some harmless names are refused. Strict, as in test_job.py.
-NOT_YET = pytest.mark.xfail(reason="source.py reads the first two lines differently from Python", strict=True)
-
 
 def test_utf8_is_decoded() -> None:
     assert decode_source("x = '€ 🐍'\n".encode()) == "x = '€ 🐍'\n"
@@ -66,7 +63,7 @@ def test_the_size_limit_counts_bytes() -> None:
         "# coding: latin-1",
         "#coding=latin-1",
         "# -*- coding: cp1252 -*-",
-        pytest.param("\f  # vim: set fileencoding=utf-7 :", marks=NOT_YET),
+        "\f  # vim: set fileencoding=utf-7 :",
         "# encoding: UTF-16",
         "# coding: rot13",
         "# coding: unicode_escape",
@@ -91,8 +88,8 @@ def test_another_encoding_is_refused_on_the_first_two_lines(line: str) -> None:
         "# coding:",
         "coding = 'latin-1'",
         "# encodings: many",
-        pytest.param("# -*- coding: utf-8-unix -*-", marks=NOT_YET),
-        pytest.param("# coding: \u044d\u0442\u043e", marks=NOT_YET),  # no name of an encoding to Python
+        "# -*- coding: utf-8-unix -*-",
+        "# coding: \u044d\u0442\u043e",  # no name of an encoding to Python
     ],
 )
 def test_everything_else_is_accepted(text: str) -> None:
@@ -126,7 +123,6 @@ _COOKIE = st.builds(
 )
 
 
-@NOT_YET
 @given(_BEFORE, _COOKIE)
 @settings(max_examples=400)
 def test_what_is_accepted_is_utf8_to_python_too(before: str, cookie: str) -> None:

@@ -12,12 +12,13 @@ import types
 from ringfence.guest import program, wire
 
 _FOLDER = "/box"
-_WORK = "/work"
+_WORK = "/job"
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
 
 def run(channel: int, code: str, name: str, argv: list[str], inputs: dict[str, object]) -> None:
     leave = os._exit  # held here, because the program may replace it
+    own_pid = os.getpid()
     path = f"{_FOLDER}/{name}"
     # The text is outside the working directory, so it is no artifact, but tracebacks and spawned
     # processes of multiprocessing can read it.
@@ -34,6 +35,9 @@ def run(channel: int, code: str, name: str, argv: list[str], inputs: dict[str, o
         exec(compile(code, path, "exec", dont_inherit=True), module.__dict__)
 
     ending = program.attempt(execute, path)
+    if os.getpid() != own_pid:  # a fork that ran to the end of the text: it must not answer for the program
+        program.flush_streams()
+        leave(ending.exit_code)
     after = program.attempt(_wind_up, path)
     if ending.end == "ok":
         ending = after

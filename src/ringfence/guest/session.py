@@ -15,7 +15,7 @@ from types import FrameType
 
 from ringfence.guest import program, values, wire
 
-_WORK = "/work"
+_WORK = "/job"
 
 
 def serve(channel: int, inputs: dict[str, object]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import math
+import keyword
 import os
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,7 @@ Device = Literal["auto", "cpu", "gpu", "npu"]
 MountMode = Literal["ro", "rw"]
 
 # Places in the jail that are ours: a mount there would hide the runtime or the scratch space.
-_TAKEN = ("/", "/work", "/tmp", "/dev", "/proc", "/sys", "/box", "/etc", "/usr", "/lib", "/lib64", "/bin", "/sbin")
+_TAKEN = ("/", "/job", "/tmp", "/dev", "/proc", "/sys", "/box", "/etc", "/usr", "/lib", "/lib64", "/bin", "/sbin")
 
 # The least and the most each limit may be. 24 MB is what the interpreter itself needs to say that it failed.
 _RANGES: Mapping[str, tuple[float, float]] = {
@@ -55,7 +56,7 @@ class Limits:
             whole = name not in ("wall_seconds", "cpu_seconds", "cpus")
             if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
                 raise LimitError(f"{name} must be a {'whole ' if whole else ''}number, not {value!r}")
-            if not math.isfinite(value) or not least <= value <= most:
+            if not least <= value <= most:  # NaN is in no range
                 raise LimitError(f"{name}={value} is out of range: give a value from {least} to {most}")
 
     @classmethod
@@ -92,15 +93,17 @@ class Mount:
     mode: MountMode = "ro"
 
     def __post_init__(self) -> None:
+        if str(self.host) in ("", ".") or "\0" in str(self.host):
+            raise MountError(f"mount source {str(self.host)!r} is not a path: name a file or a directory")
         object.__setattr__(self, "host", Path(self.host))
         if self.mode not in get_args(MountMode):
             raise MountError(f"mount mode {self.mode!r} is unknown: use ro or rw")
         if "\0" in self.guest or not self.guest.startswith("/"):
             raise MountError(f"mount target {self.guest!r} must be an absolute path in the jail, such as /data")
         clean = posixpath.normpath("/" + self.guest.lstrip("/"))
-        inside_ours = any(clean.startswith(place + "/") for place in _TAKEN if place not in ("/", "/work"))
+        inside_ours = any(clean.startswith(place + "/") for place in _TAKEN if place not in ("/", "/job"))
         if clean in _TAKEN or inside_ours or clean != self.guest.rstrip("/"):
-            raise MountError(f"mount target {self.guest!r} is not allowed: choose a place such as /data or /work/data")
+            raise MountError(f"mount target {self.guest!r} is not allowed: choose a place such as /data or /job/data")
         object.__setattr__(self, "guest", clean)
 
     @classmethod
@@ -148,12 +151,12 @@ class Job:
             raise JobError(f"network {self.network!r} is unknown: only 'none' is possible")
         if self.device not in get_args(Device):
             raise JobError(f"device {self.device!r} is unknown: use one of {', '.join(get_args(Device))}")
-        if self.seed is not None and not 0 <= self.seed < 1 << 64:
-            raise JobError(f"seed {self.seed} is out of range: give a whole number from 0 to 2**64 - 1")
-        if self.name in ("", ".", "..") or "/" in self.name or not self.name.isprintable() or len(self.name) > 200:
+        if self.seed is not None and not (type(self.seed) is int and 0 <= self.seed < 1 << 64):
+            raise JobError(f"seed {self.seed!r} must be a whole number from 0 to 2**64 - 1")
+        if "/" in self.name or not _is_file_name(self.name):
             raise JobError(f"name {self.name!r} must be a plain file name such as script.py")
-        if any("\0" in word for word in self.argv):
-            raise JobError("argv holds a NUL character: remove it")
+        if isinstance(self.argv, str) or not all(isinstance(word, str) and _is_text(word) for word in self.argv):
+            raise JobError("argv must be a list of texts without NUL characters: correct it")
         _check_inputs(self.inputs)
         _check_files(self.files)
         freeze = object.__setattr__
@@ -165,7 +168,7 @@ class Job:
 
 def _check_inputs(inputs: Mapping[str, Json]) -> None:
     for name, value in inputs.items():
-        if not name.isidentifier() or name.startswith("__"):
+        if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
             raise InputError(f"input name {name!r} is not a Python variable name: rename it")
         try:
             json.dumps(value, allow_nan=False)
@@ -174,10 +177,23 @@ def _check_inputs(inputs: Mapping[str, Json]) -> None:
 
 
 def _check_files(files: Mapping[str, bytes]) -> None:
-    for name in files:
-        parts = name.split("/")
-        if not name or name.startswith("/") or "\0" in name or any(p in ("", ".", "..") for p in parts):
+    folders = {name[:i] for name in files for i, letter in enumerate(name) if letter == "/"}
+    for name, content in files.items():
+        if not _is_text(name) or not all(map(_is_file_name, name.split("/"))):
             raise InputError(f"file name {name!r} must be a relative path inside the working directory")
+        if not isinstance(content, bytes):
+            raise InputError(f"file {name!r} must be given as bytes, not as {type(content).__name__}")
+        if name in folders:
+            raise InputError(f"file {name!r} is also a folder of another file: rename one of them")
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can cross into the jail as it is: no NUL, and no half of a character."""
+    return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _is_file_name(name: str) -> bool:
+    return name not in ("", ".", "..") and name.isprintable() and len(os.fsencode(name)) <= 200
 
 
 class Cancel:
@@ -190,7 +206,8 @@ class Cancel:
         return self._read
 
     def set(self) -> None:
-        os.write(self._write, b"x")
+        with contextlib.suppress(BlockingIOError):  # so often set that the pipe is full: it is set
+            os.write(self._write, b"x")
 
     def close(self) -> None:
         os.close(self._read)

@@ -8,10 +8,14 @@ from ringfence.base.errors import SourceError, SourceTooLarge
 
 MAX_SOURCE_BYTES = 4 << 20
 
-# PEP 263: only the first two lines count. A cookie other than UTF-8 would make another reader of the
-# same file (a lint, an editor) see another program than the one we run.
-_COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_UTF8 = {"utf-8", "utf8", "u8", "utf", "utf_8", "utf-8-sig", "utf_8_sig"}
+# PEP 263, as Python itself reads it: ASCII names, only in a comment on line one, or on line two below a
+# blank or comment line. A cookie other than UTF-8 would make another reader of the same file (a lint, an
+# editor) see another program than the one we run.
+_COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
+_BLANK = re.compile(r"^[ \t\f]*(?:[#\r]|$)")
+# The compiler ends a line at a lone carriage return, most other readers do not: a cookie that either finds counts.
+_LINE_ENDS = (re.compile(r"\r\n|\r|\n"), re.compile(r"\n"))
+_UTF8 = re.compile(r"(?:utf[-_]?8|u8|utf|cp65001)(?:[-_]sig)?$|utf-8-", re.IGNORECASE)
 
 
 def decode_source(raw: bytes) -> str:
@@ -36,10 +40,20 @@ def check_source(text: str) -> None:
         raise SourceTooLarge(_too_large(size))
     if "\0" in text:
         raise SourceError("the program holds a NUL character: remove it")
-    for line in text.splitlines()[:2]:
+    for line_end in _LINE_ENDS:
+        cookie = _find_cookie(line_end.split(text, maxsplit=2)[:2])
+        if cookie and not _UTF8.match(cookie.replace("_", "-")):
+            raise SourceError(f"the program declares the encoding {cookie!r}: save it as UTF-8 and drop that line")
+
+
+def _find_cookie(lines: list[str]) -> str | None:
+    for line in lines:
         found = _COOKIE.match(line)
-        if found and found[1].lower() not in _UTF8:
-            raise SourceError(f"the program declares the encoding {found[1]!r}: save it as UTF-8 and drop that line")
+        if found:
+            return found[1]
+        if not _BLANK.match(line):
+            return None
+    return None
 
 
 def _too_large(size: int) -> str:

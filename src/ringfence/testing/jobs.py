@@ -56,3 +56,9 @@ def shared_mount(directory: Path, guest: str = "/shared") -> Mount:
     host.mkdir()
     host.chmod(0o777)
     return Mount(host, guest, "rw")
+
+
+def readable(directory: Path) -> Path:
+    """The directory, opened to everybody: the guest is another user, and a test's directory is its owner's alone."""
+    directory.chmod(0o755)
+    return directory

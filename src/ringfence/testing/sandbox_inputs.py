@@ -10,7 +10,7 @@ import pytest
 from ringfence.base.errors import InputError, MountError
 from ringfence.sandbox import Sandbox
 from ringfence.sandbox.job import Job, Json, Mount
-from ringfence.testing.jobs import assert_ok, program, result_of, script, shared_mount
+from ringfence.testing.jobs import assert_ok, program, readable, result_of, script, shared_mount
 
 
 class InputBehaviours:
@@ -75,7 +75,7 @@ class InputBehaviours:
 
     def test_the_working_directory_is_writable_and_home(self, sandbox: Sandbox) -> None:
         code = "import os\nopen('x', 'w').close()\nresult = [os.getcwd(), os.path.expanduser('~'), os.listdir()]"
-        assert result_of(sandbox, code) == ["/work", "/work", ["x"]]
+        assert result_of(sandbox, code) == ["/job", "/job", ["x"]]
 
     def test_a_command_is_run(self, sandbox: Sandbox) -> None:
         outcome = sandbox.run(Job(argv=["sh", "-c", 'echo "out $1"; echo err >&2', "sh", "a b"]))
@@ -109,12 +109,12 @@ class MountBehaviours:
     def test_a_mounted_directory_can_be_read(self, sandbox: Sandbox, tmp_path: Path) -> None:
         (tmp_path / "sub").mkdir()
         (tmp_path / "sub" / "bars.csv").write_text("close\n42\n")
-        job = Job(code="result = open('/data/sub/bars.csv').read()", mounts=[Mount(tmp_path, "/data")])
+        job = Job(code="result = open('/data/sub/bars.csv').read()", mounts=[Mount(readable(tmp_path), "/data")])
         assert result_of(sandbox, job) == "close\n42\n"
 
     def test_a_mount_may_be_given_as_text(self, sandbox: Sandbox, tmp_path: Path) -> None:
         (tmp_path / "bars.csv").write_text("42")
-        job = Job(code="result = open('/data/bars.csv').read()", mounts=[f"{tmp_path}:/data:ro"])
+        job = Job(code="result = open('/data/bars.csv').read()", mounts=[f"{readable(tmp_path)}:/data:ro"])
         assert result_of(sandbox, job) == "42"
 
     def test_a_mounted_file_can_be_read(self, sandbox: Sandbox, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ class MountBehaviours:
 
     def test_a_mount_may_be_inside_the_working_directory(self, sandbox: Sandbox, tmp_path: Path) -> None:
         (tmp_path / "bars.csv").write_text("42")
-        job = Job(code="result = open('data/bars.csv').read()", mounts=[Mount(tmp_path, "/work/data")])
+        job = Job(code="result = open('data/bars.csv').read()", mounts=[Mount(readable(tmp_path), "/job/data")])
         assert result_of(sandbox, job) == "42"
 
     def test_a_read_only_mount_cannot_be_written(self, sandbox: Sandbox, tmp_path: Path) -> None:

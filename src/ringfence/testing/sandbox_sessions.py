@@ -105,9 +105,10 @@ class SessionBehaviours:
 
     def test_a_cell_that_cannot_be_interrupted_ends_the_session(self, sandbox: Sandbox) -> None:
         code = program("""
+            import time
             while True:
                 try:
-                    while True: pass
+                    time.sleep(60)
                 except KeyboardInterrupt:
                     pass
         """)

@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
+import secrets
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -26,10 +27,8 @@ class Block:
 
     def __init__(self, number: int, path: Path, fd: int) -> None:
         self.number, self.path, self.fd = number, path, fd
-
-    @property
-    def name(self) -> str:
-        return f"ringfence-{self.number}"
+        # Never the name of an earlier owner: a late sweep after that one must not find these groups.
+        self.name = f"ringfence-{number}-{secrets.token_hex(4)}"
 
     def note(self, groups: Sequence[Path]) -> None:
         """Write down what to sweep, before it exists."""

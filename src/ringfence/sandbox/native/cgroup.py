@@ -123,8 +123,7 @@ class Group:
         if old is None or old.memory_mb != limits.memory_mb:
             self._apply_memory(limits.memory_mb * _MB)
         if old is None or old.processes != limits.processes:
-            # One more for our own init, which is the job's pid 1.
-            _write(self._dirs["pids"] / "pids.max", str(limits.processes + 1))
+            _write(self._dirs["pids"] / "pids.max", str(limits.processes))
         if "cpu" in self._dirs and (old is None or old.cpus != limits.cpus):
             quota = max(1000, int(limits.cpus * _CPU_PERIOD_US))
             if self.version == 2:
@@ -168,7 +167,7 @@ class Group:
             oom = _field(_read(memory / "memory.oom_control"), "oom_kill")
         refused = _field(_read(pids / "pids.events"), "max")
         processes = int(_read(pids / "pids.peak") or 0)
-        return Counters(self.cpu_seconds(), int(peak or 0), oom, refused, max(0, processes - 1))
+        return Counters(self.cpu_seconds(), int(peak or 0), oom, refused, processes)
 
     def remove(self) -> None:
         for place in self.places:

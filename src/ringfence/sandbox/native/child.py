@@ -108,7 +108,7 @@ class Child:
             raise kind(f"the jail could not be set up ({why}): run `ringfence doctor`, and check the mounts if any")
         self.scratch = fds[0]
         os.set_inheritable(self.scratch, False)
-        self.work = os.open("work", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.scratch)
+        self.work = os.open("job", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.scratch)
         self.channel.settimeout(None)
         self.status.settimeout(None)
         self.host_pids = (_host_pid(self._init_pidfd), _host_pid(self.job_pidfd))
@@ -213,8 +213,8 @@ class Cradle:
         group: Group | None = None
         try:
             for mount in shape.mounts:
-                # Root's jobs run as a stranger: a writable mount must show its owner as the job's user.
-                owner = user.uid if self._users.distinct and mount.mode == "rw" else None
+                # Root's jobs run as a stranger: a mount must show its owner as the job's user.
+                owner = user.uid if self._users.distinct else None
                 trees.append(self.line.open_tree(mount.host.absolute(), owner))
             if self._folder:
                 group = self._folder.new(f"run-{next(self._numbers)}", limits)

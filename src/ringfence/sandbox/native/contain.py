@@ -54,7 +54,7 @@ def contain(order: Order, template: Template) -> int:
     _isolate_network(template)
     if trees:
         mounts.relay_view(template.plan, trees)
-    scratch = mounts.mount_scratch(disk_mb=order.disk_mb, uid=order.uid, gid=order.gid)
+    scratch = mounts.mount_scratch(template.plan, disk_mb=order.disk_mb, uid=order.uid, gid=order.gid)
     has_proc = mounts.mount_proc()
     if not has_proc:
         mounts.hide_proc()

@@ -23,10 +23,11 @@ _START_SECONDS = 120.0
 # single-threaded to make namespaces, and a job's CPUs are its own to spend.
 _ENVIRON = {
     "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-    "HOME": "/work",
+    "HOME": "/job",
     "USER": "guest",
     "LANG": "C.UTF-8",
     "TMPDIR": "/tmp",
+    "XDG_CACHE_HOME": "/tmp/.cache",  # or caches would be artifacts
     "MPLBACKEND": "Agg",
     "MPLCONFIGDIR": "/tmp/matplotlib",
     "OPENBLAS_NUM_THREADS": "1",

@@ -19,10 +19,10 @@ from typing import Literal
 from ringfence.sandbox.native import syscalls as sc
 
 SCRATCH = "/box"
-WORK = "/work"
+WORK = "/job"
 INIT = "/init"
 # Parts of the one scratch tmpfs and where the job sees them.
-SCRATCH_PARTS = {"work": WORK, "tmp": "/tmp", "shm": "/dev/shm"}
+SCRATCH_PARTS = {"job": WORK, "tmp": "/tmp", "shm": "/dev/shm"}
 DEVICES = ("null", "zero", "full", "random", "urandom")
 _DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 
@@ -32,7 +32,7 @@ _SYSTEM_DIRS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/timezone", "/etc/mime.types")
 # No name service but files, and no hosts but ourselves: a lookup fails at once instead of waiting for a server.
 _OWN_FILES = {
-    "/etc/passwd": "root:x:0:0::/:/usr/sbin/nologin\nguest:x:65534:65534::/work:/bin/sh\n",
+    "/etc/passwd": "root:x:0:0::/:/usr/sbin/nologin\nguest:x:65534:65534::/job:/bin/sh\n",
     "/etc/group": "root:x:0:\nguest:x:65534:\n",
     "/etc/hosts": "127.0.0.1 localhost\n",
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
@@ -116,9 +116,8 @@ def enter_view(plan: Sequence[Entry], init: bytes) -> None:
     _mount_root(_STAGING)
     for entry in plan:
         source = f"/proc/self/fd/{sources[entry.path]}" if entry.path in sources else None
-        _lay(entry, source)
-    for place in ("/proc", SCRATCH, *SCRATCH_PARTS.values()):
-        os.makedirs(_STAGING + place, exist_ok=True)
+        _lay(entry, source, _STAGING)
+    _make_places(_STAGING)
     Path(_STAGING + INIT).write_bytes(init)
     os.chmod(_STAGING + INIT, 0o555)
     # A fresh proc must be mounted while the old root is still there: in a user namespace the kernel
@@ -148,8 +147,13 @@ def seal_root() -> None:
     sc.mount_setattr("/", _HARDENED, recursive=False)
 
 
-def _lay(entry: Entry, source: str | None) -> None:
-    target = _STAGING + entry.path
+def _make_places(root: str) -> None:
+    for place in ("/proc", SCRATCH, *SCRATCH_PARTS.values()):
+        os.makedirs(root + place, exist_ok=True)
+
+
+def _lay(entry: Entry, source: str | None, root: str) -> None:
+    target = root + entry.path
     os.makedirs(os.path.dirname(target), exist_ok=True)
     if entry.kind == "link":
         if not os.path.lexists(target):
@@ -178,18 +182,18 @@ def _pivot(new_root: str) -> None:
 
 
 def relay_view(plan: Sequence[Entry], mounts: Sequence[JobMount]) -> None:
-    """Lay the view out anew, from within it, with mount points for this job's own mounts (but those under /work)."""
-    _mount_root(_STAGING)
+    """Lay the view out anew, from within it, with mount points for this job's own mounts (but those under /job)."""
+    root = SCRATCH  # empty still, and unlike /tmp it never holds a part of the runtime
+    _mount_root(root)
     for entry in plan:
-        _lay(entry, entry.path)
-    for place in ("/proc", SCRATCH, *SCRATCH_PARTS.values()):
-        os.makedirs(_STAGING + place, exist_ok=True)
+        _lay(entry, entry.path, root)
+    _make_places(root)
     for mount in mounts:
         if not mount.guest.startswith(WORK + "/"):
-            attach(mount, _STAGING)
+            attach(mount, root)
     if os.path.isdir("/proc"):
-        sc.mount("/proc", _STAGING + "/proc", None, sc.MS_BIND | sc.MS_REC)
-    _pivot(_STAGING)
+        sc.mount("/proc", root + "/proc", None, sc.MS_BIND | sc.MS_REC)
+    _pivot(root)
     seal_root()
 
 
@@ -220,15 +224,25 @@ def hide_proc() -> None:
         sc.umount("/proc", sc.MNT_DETACH)
 
 
-def mount_scratch(*, disk_mb: int, uid: int, gid: int) -> int:
+def mount_scratch(plan: Sequence[Entry], *, disk_mb: int, uid: int, gid: int) -> int:
     """Mount the job's private scratch space and return a descriptor of it, which outlives the job's namespace."""
+    covered = [(entry.path, sc.open_tree(entry.path)) for entry in plan if _is_covered(entry.path)]
     inodes = min(disk_mb * 256, 1 << 20)
     sc.mount("ringfence", SCRATCH, "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, f"size={disk_mb}m,nr_inodes={inodes},mode=755")
     for part, place in SCRATCH_PARTS.items():
         inside = f"{SCRATCH}/{part}"
         os.mkdir(inside)
-        os.chmod(inside, 0o700 if part == "work" else 0o1777)
+        os.chmod(inside, 0o700 if part == "job" else 0o1777)
         os.chown(inside, uid, gid)
         sc.mount(inside, place, None, sc.MS_BIND)
     os.chown(SCRATCH, uid, gid)
+    for path, tree in covered:
+        _make_mount_point(path, directory=stat.S_ISDIR(os.fstat(tree).st_mode))
+        sc.move_mount(tree, path)
+        os.close(tree)
     return os.open(SCRATCH, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _is_covered(path: str) -> bool:
+    """Whether the scratch space would hide this part of the runtime: an interpreter under /tmp, for one."""
+    return any(path.startswith(place + "/") for place in SCRATCH_PARTS.values())

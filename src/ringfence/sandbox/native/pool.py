@@ -94,6 +94,8 @@ class Pool:
     def close(self) -> None:
         """End the parked children and the line. Jobs still running are killed and their callers told."""
         with self._changed:
+            if self._closing:
+                return
             self._closing = True
             self._changed.notify_all()
         if self._size:

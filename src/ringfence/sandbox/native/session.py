@@ -95,6 +95,7 @@ class NativeSession:
         self._stamps = artifacts.stamps(self._child.work)
         if evidence.exit is not None:
             self._end(verdict.reason)
+            verdict = replace(verdict, reason=f"{verdict.reason}; the session ended with it")
         else:
             self._rest()
         return dispatch.outcome(

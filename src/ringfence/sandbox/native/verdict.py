@@ -28,9 +28,7 @@ def judge(evidence: Evidence, counters: Counters, limits: Limits, *, command: bo
     """`command` is a job without code, whose program cannot report."""
     report, damage = _read_report(evidence)
     error = report.error if report else None
-    status = evidence.exit.status if evidence.exit else 0
-    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-    code = None if number is not None else os.waitstatus_to_exitcode(status)
+    number, code = _wait_status(evidence, report)
     if evidence.killed:
         return Verdict(evidence.killed, _killed_reason(evidence.killed, limits), code, number, error=error)
     if counters.oom_kills:
@@ -39,6 +37,16 @@ def judge(evidence: Evidence, counters: Counters, limits: Limits, *, command: bo
         return Verdict("cpu_limit", _killed_reason("cpu_limit", limits), None, number)
     verdict = _ended(report, damage, code, number, command)
     return _refine(verdict, evidence, counters, limits)
+
+
+def _wait_status(evidence: Evidence, report: frames.Report | None) -> tuple[int | None, int | None]:
+    """The signal or the exit code. A session's cell has neither: it ends with what it reports."""
+    if evidence.exit is None:
+        return None, report.exit_code if report else None
+    status = evidence.exit.status
+    if os.WIFSIGNALED(status):
+        return os.WTERMSIG(status), None
+    return None, os.waitstatus_to_exitcode(status)
 
 
 def _read_report(evidence: Evidence) -> tuple[frames.Report | None, str | None]:

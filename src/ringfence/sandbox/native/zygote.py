@@ -26,6 +26,7 @@ from ringfence.sandbox.native import syscalls as sc
 def main(setup: messages.Setup, control_fd: int) -> None:
     contain.name_process("rf-zygote")
     sc.prctl(sc.PR_SET_PDEATHSIG, signal.SIGKILL)
+    os.umask(0o022)
     template = _settle(setup)
     control = socket.socket(fileno=control_fd)
     messages.send(control, b"ready")
