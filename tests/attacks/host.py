@@ -86,9 +86,37 @@ def descendants(root: int | None = None) -> dict[int, str]:
     return {pid: about[pid] for pid in sorted(mine) if pid in about and pid != (root or os.getpid())}
 
 
-def jailed(root: int | None = None) -> dict[int, str]:
-    """The descendants that run under a jail's uid: programs and parked children, not our own machinery."""
-    return {pid: what for pid, what in descendants(root).items() if int(what.split()[0]) >= JAIL_UID}
+def jailed() -> dict[int, str]:
+    """The descendants that are programs or parked children, not our own machinery.
+
+    Root's jails have user ids of their own; another user's are known by their pid namespace, inside the zygote's.
+    """
+    found = descendants()
+    if os.geteuid() == 0:
+        return {pid: what for pid, what in found.items() if int(what.split()[0]) >= JAIL_UID}
+    return {pid: what for pid, what in found.items() if _namespaces(pid) >= _namespaces(os.getpid()) + 2}
+
+
+def _namespaces(pid: int) -> int:
+    """How many pid namespaces deep a process is; 0 when it has ended."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return next((len(line.split()) - 1 for line in status.splitlines() if line.startswith("NSpid:")), 0)
+
+
+def processor_seconds() -> dict[int, float]:
+    """What each jailed process has used so far, itself and the children it has reaped."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    spent = {}
+    for pid in jailed():
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it ended while we looked
+        spent[pid] = sum(map(int, fields[11:15])) / ticks
+    return spent
 
 
 class Watch(Generic[T]):
@@ -145,12 +173,12 @@ def _files() -> Iterator[str]:
         with os.scandir(place) as entries:
             for entry in entries:
                 try:
-                    # Canaries come and go with other test processes, and are watched on their own.
-                    named = "ringfence" in entry.name and "canary" not in entry.name
-                    ours = named or entry.stat(follow_symlinks=False).st_uid >= JAIL_UID
+                    owner = entry.stat(follow_symlinks=False).st_uid
                 except FileNotFoundError:
                     continue  # somebody else's, and gone
-                if ours:
+                # Canaries come and go with other test processes, and are watched on their own.
+                named = "ringfence" in entry.name and "canary" not in entry.name
+                if owner >= JAIL_UID or (named and owner == os.geteuid()):
                     yield entry.path
 
 

@@ -213,13 +213,9 @@ def plant(sandbox: Sandbox, secret: str, count: int = 3) -> None:
 
 
 def test_earlier_guests_leave_nothing(sandbox: Sandbox, canary: Canary) -> None:
-    # An interpreter or a checkout that is installed under /work on the host is seen at its own place in the jail.
-    runtime = [Path(p).parts[2] for p in (sys.prefix, sys.base_prefix, str(ROOT)) if p.startswith("/work/")]
     plant(sandbox, secrets.token_hex(16))
     for _ in range(3):
-        outcome = run_attack(
-            sandbox, canary, Attack(name="look back", code=f"runtime = {runtime!r}\n{LOOK_BACK}", limits=PARKED)
-        )
+        outcome = run_attack(sandbox, canary, Attack(name="look back", code=LOOK_BACK, limits=PARKED))
         assert outcome.result == NOTHING
 
 
@@ -333,7 +329,7 @@ result = [won, {{place: os.listdir(place) for place in {places!r} if os.path.isd
 """
     runtime = [Path(p) for p in (sys.prefix, sys.base_prefix, str(ROOT / "src"), "/usr/local")]
     on_the_way = {part for path in runtime for part in path.parts}
-    top = {"bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "sbin", "tmp", "usr", "work"}
+    top = {"bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "sbin", "tmp", "usr"}
 
     def check(outcome: Outcome) -> None:
         assert isinstance(outcome.result, list)

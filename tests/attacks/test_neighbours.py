@@ -18,7 +18,7 @@ from ringfence.sandbox import Sandbox
 from tests.attacks.attack import IGNORE_ALL, QUICK, assert_serves, limits, run_promptly
 from tests.attacks.beside import Background, beside
 from tests.attacks.canary import Canary
-from tests.attacks.host import Host, descendants
+from tests.attacks.host import Host, Watch, descendants
 from tests.attacks.supervisor import Supervisor
 
 # An honest program that needs what the attackers try to take: processes, disk, memory, descriptors and output.
@@ -240,6 +240,34 @@ def test_the_death_of_one_supervisor_is_no_concern_of_another(backend: str, sand
     assert (victim.status, victim.result) == ("ok", "alive"), victim
     before.assert_same_after()
     assert_serves(sandbox)
+    canary.untouched()
+
+
+FLOODS = """
+import os, socket
+sent = 0
+for fd in range(1, 16):
+    try:
+        line = socket.socket(fileno=os.dup(fd))
+        line.setblocking(False)
+        for _ in range(200):
+            socket.send_fds(line, [b"x"], [os.open("/dev/null", 0)] * 200)
+            sent += 200
+    except OSError:
+        pass
+result = sent
+"""
+
+
+def test_descriptors_sent_to_the_supervisor_are_not_kept(sandbox: Sandbox, canary: Canary) -> None:
+    """Whoever reads a unix socket may find open files in it: a few messages could use up the supervisor's table."""
+    before, open_before = Host.settled(), len(os.listdir("/proc/self/fd"))
+    with Watch(lambda: len(os.listdir("/proc/self/fd"))) as watch:
+        for _ in range(5):
+            run_promptly(sandbox, Job(code=FLOODS, limits=QUICK))
+    assert max(watch.seen) < open_before + 100
+    assert_serves(sandbox)
+    before.assert_same_after()
     canary.untouched()
 
 

@@ -142,7 +142,7 @@ for _ in range(4):
 time.sleep(0.1)
 """,
     "zombie_farm": """
-for _ in range(25):
+for _ in range(12):
     if os.fork() == 0:
         if os.fork() == 0:
             os._exit(0)

@@ -16,7 +16,7 @@ from ringfence.sandbox import Sandbox
 
 from tests.attacks.attack import ATTEMPT, IGNORE_ALL, QUICK, Attack, assert_serves, limits, nothing_won, run_promptly
 from tests.attacks.canary import Canary
-from tests.attacks.host import Host, Watch, jailed
+from tests.attacks.host import Host, Watch, jailed, processor_seconds
 from tests.attacks.supervisor import Supervisor
 
 
@@ -94,18 +94,6 @@ time.sleep(0.5)
         assert priority == 0
 
 
-def _jail_seconds() -> dict[int, float]:
-    ticks = os.sysconf("SC_CLK_TCK")
-    spent = {}
-    for pid in jailed():
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # it ended while we looked
-        spent[pid] = (int(fields[11]) + int(fields[12])) / ticks
-    return spent
-
-
 @pytest.mark.skipif(os.cpu_count() == 1, reason="one processor cannot be exceeded")
 def test_one_cpu_stays_one_cpu(contain: Callable[[Attack], Outcome]) -> None:
     """Eight burners that ask for every processor get one between them, by the host's own count."""
@@ -126,8 +114,8 @@ for _ in range(8):
 while True:
     pass
 """
-    before = _jail_seconds()
-    with Watch(_jail_seconds) as watch:
+    before = processor_seconds()
+    with Watch(processor_seconds) as watch:
         outcome = contain(Attack(name="cpus", code=code, expect=("timeout",), limits=limits(wall_seconds=2.0)))
     used = max(sum(seconds - before.get(pid, 0) for pid, seconds in seen.items()) for seen in watch.seen)
     assert used < 2.0 * 1.35, f"{used:.1f} s of processor time in 2 s on one processor"

@@ -13,7 +13,7 @@ from ringfence.sandbox.outcome import Status
 
 from tests.attacks.attack import IGNORE_ALL, Attack, assert_serves, limits, run_attack, run_promptly
 from tests.attacks.canary import Canary
-from tests.attacks.host import Host, Watch, jailed
+from tests.attacks.host import Host, Watch, jailed, processor_seconds
 
 SHORT = limits(wall_seconds=0.7)
 
@@ -312,6 +312,31 @@ def test_a_session_cannot_leave_a_thread_that_runs_on(sandbox: Sandbox, canary: 
     before.assert_same_after()
     assert_serves(sandbox)
     canary.untouched()
+
+
+def test_a_session_at_rest_uses_no_processor_time(sandbox: Sandbox) -> None:
+    """Between cells nobody waits for the guest: what a cell left behind must not use the time until the next one."""
+    before, parked = Host.settled(), sum(processor_seconds().values())
+    with sandbox.open_session(limits=limits(wall_seconds=2.0, cpu_seconds=0.5)) as session:
+        outcome = session.run(
+            "import os\nfor _ in range(3):\n    if os.fork() == 0:\n        while True: pass\nresult = 1"
+        )
+        assert outcome.status in ("ok", "cpu_limit")
+        time.sleep(3)
+        used = sum(processor_seconds().values()) - parked
+    assert used < 1.5, f"{used:.1f} s of processor time, with a limit of 0.5 s"
+    before.assert_same_after()
+
+
+def test_a_fork_that_falls_out_of_a_cell_does_not_answer_for_the_session(sandbox: Sandbox) -> None:
+    before = Host.settled()
+    with sandbox.open_session(limits=limits(wall_seconds=2.0)) as session:
+        mine = session.run("import os\nresult = os.getpid()").result
+        assert session.run("pid = os.fork()\nresult = os.getpid()").result == mine
+        for n in range(3):
+            outcome = session.run(f"result = [{n}, os.getpid()]")
+            assert (outcome.status, outcome.result) == ("ok", [n, mine]), outcome
+    before.assert_same_after()
 
 
 def test_numeric_code_that_holds_the_gil(quant: Sandbox, canary: Canary) -> None:

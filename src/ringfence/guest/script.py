@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import os
 import sys
 import threading
@@ -22,19 +23,14 @@ def run(channel: int, code: str, name: str, argv: list[str], inputs: dict[str, o
     path = f"{_FOLDER}/{name}"
     # The text is outside the working directory, so it is no artifact, but tracebacks and spawned
     # processes of multiprocessing can read it.
-    with open(path, "w", encoding="utf-8", newline="") as f:
-        f.write(code)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    os.write(file, code.encode())
+    os.close(file)
     sys.argv = [path, *argv]
     sys.path.insert(0, _WORK)
-    module = types.ModuleType("__main__")
-    box = program.ResultBox()
-    module.__dict__.update(inputs, __file__=path, __builtins__=__builtins__, ringfence_result=box)
+    module, box = make_main(path, inputs)
     sys.modules["__main__"] = module
-
-    def execute() -> None:
-        exec(compile(code, path, "exec", dont_inherit=True), module.__dict__)
-
-    ending = program.attempt(execute, path)
+    ending = program.attempt(functools.partial(execute_text, code, path, module), path)
     if os.getpid() != own_pid:  # a fork that ran to the end of the text: it must not answer for the program
         program.flush_streams()
         leave(ending.exit_code)
@@ -47,6 +43,17 @@ def run(channel: int, code: str, name: str, argv: list[str], inputs: dict[str, o
     with contextlib.suppress(OSError):  # the program closed the channel: the host then has only the exit status
         wire.write_frame(channel, report)
     leave(ending.exit_code)
+
+
+def make_main(path: str, inputs: dict[str, object]) -> tuple[types.ModuleType, program.ResultBox]:
+    module = types.ModuleType("__main__")
+    box = program.ResultBox()
+    module.__dict__.update(inputs, __file__=path, __builtins__=__builtins__, ringfence_result=box)
+    return module, box
+
+
+def execute_text(code: str, path: str, module: types.ModuleType) -> None:
+    exec(compile(code, path, "exec", dont_inherit=True), module.__dict__)
 
 
 def _wind_up() -> None:

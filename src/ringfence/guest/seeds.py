@@ -17,8 +17,9 @@ def reseed(seed: int) -> None:
     numpy_random = sys.modules.get(_NUMPY_RANDOM)
     if numpy_random is not None:
         _seed_numpy(numpy_random, seed)
-    else:
-        sys.meta_path.insert(0, _SeedAtImport(seed))
+        return
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _SeedAtImport)]
+    sys.meta_path.insert(0, _SeedAtImport(seed))
 
 
 def _seed_numpy(module: ModuleType, seed: int) -> None:

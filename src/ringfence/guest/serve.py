@@ -14,7 +14,7 @@ import socket
 import sys
 from typing import TypedDict
 
-from ringfence.guest import script, seeds, session, values, wire
+from ringfence.guest import program, script, seeds, session, wire
 
 
 class Order(TypedDict):
@@ -35,6 +35,7 @@ class Order(TypedDict):
 
 def main(channel: int, scratch: int) -> None:
     rehearse()  # again, in the child: the pages it touches are copied now and not while a job waits
+    _open_streams()
     with socket.socket(fileno=os.dup(channel)) as sock:
         socket.send_fds(sock, [b"R"], [scratch])
     os.close(scratch)
@@ -45,7 +46,6 @@ def main(channel: int, scratch: int) -> None:
     _limit(order)
     seeds.reseed(order["seed"])
     gc.enable()
-    _open_streams()
     if order["kind"] == "session":
         session.serve(channel, order["inputs"])
     elif order["code"] is None:
@@ -85,9 +85,10 @@ def _open_streams() -> None:
 
 
 def rehearse() -> None:
-    """Walk the path of a job once with a program of ours."""
-    code = compile("result = {'a': [1.5, 'x']}\nfor _ in range(3): pass\n", "rehearsal", "exec", dont_inherit=True)
-    space: dict[str, object] = {}
-    exec(code, space)
-    values.encode(space["result"])
-    json.loads('{"kind": "script", "inputs": {}, "argv": []}')
+    """Walk the path of a job once, with a program of ours."""
+    text = json.dumps({"kind": "script", "code": "result = {'a': [1.5, 'x']}\nfor _ in range(3): pass\n", "inputs": {}})
+    code: str = json.loads(text)["code"]
+    seeds.reseed(0)
+    module, box = script.make_main("rehearsal", {})
+    ending = program.attempt(lambda: script.execute_text(code, "rehearsal", module), "rehearsal")
+    program.finish(ending, box.value if box.filled else module.__dict__["result"])

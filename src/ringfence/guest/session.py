@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import contextlib
+import functools
 import json
 import linecache
 import os
@@ -11,7 +11,6 @@ import signal
 import sys
 import types
 from collections.abc import Callable
-from types import FrameType
 
 from ringfence.guest import program, values, wire
 
@@ -35,9 +34,8 @@ def serve(channel: int, inputs: dict[str, object]) -> None:
         box.value = program.ResultBox().value
         module.__dict__.pop("result", None)
         cell = _Cell(code, path, module.__dict__)
-        ending = _interruptible(lambda cell=cell, path=path: program.attempt(cell.run, path))  # type: ignore[misc]
-        with contextlib.suppress(KeyboardInterrupt):  # one that came as the cell ended is spent here
-            figures = program.save_figures(figures, _WORK)
+        ending = _interruptible(functools.partial(program.attempt, cell.run, path), path)
+        figures = program.save_figures(figures, _WORK)
         value = box.value if box.filled else module.__dict__.get("result", cell.value)
         ending, report = _finish(ending, value, explicit=box.filled or "result" in module.__dict__)
         program.flush_streams()
@@ -76,17 +74,13 @@ def _finish(ending: program.Ending, value: object, *, explicit: bool) -> tuple[p
     return program.finish(ending, value)
 
 
-def _interruptible(action: Callable[[], program.Ending]) -> program.Ending:
+def _interruptible(action: Callable[[], program.Ending], path: str) -> program.Ending:
     """Let SIGINT interrupt the cell, and only the cell: one that comes late must not end the session."""
-    running = True
-
-    def interrupt(signum: int, frame: FrameType | None) -> None:
-        if running:
-            raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupt)
     try:
-        return action()
-    finally:
-        running = False
-        signal.signal(signal.SIGINT, interrupt)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        ending = action()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except KeyboardInterrupt as e:  # it came just as the cell had ended
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        ending = program.fail(e, path)
+    return ending

@@ -195,7 +195,7 @@ def safe_name(raw: bytes) -> str | None:
         text = raw.decode()
     except UnicodeDecodeError:
         return None
-    if text in ("", ".", "..") or "/" in text or len(raw) > 255:
+    if text in ("", ".", "..") or "/" in text or "\\" in text or len(raw) > 255:  # a separator elsewhere
         return None
     return None if any(unicodedata.category(c) in _UNSAFE_CATEGORIES for c in text) else text
 

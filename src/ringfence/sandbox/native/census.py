@@ -43,6 +43,11 @@ def _proportional_bytes(pid: int) -> int:
     return sum(int(row[1]) * 1024 for row in rows if row[0] in ("Pss_Anon:", "Pss_Shmem:"))
 
 
+def resident_bytes(pid: int) -> int:
+    fields = _read(f"/proc/{pid}/statm").split()
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else 0
+
+
 def _children(pid: int) -> list[int]:
     try:
         threads = os.listdir(f"/proc/{pid}/task")

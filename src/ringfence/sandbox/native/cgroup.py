@@ -11,7 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ringfence.base.errors import SandboxError
@@ -36,11 +36,20 @@ class Hierarchy:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    cpu_seconds: float
-    peak_memory_bytes: int
-    oom_kills: int
-    refused_forks: int
-    processes: int
+    cpu_seconds: float = 0.0
+    peak_memory_bytes: int = 0
+    oom_kills: int = 0
+    refused_forks: int = 0
+    processes: int = 0
+
+    def since(self, before: Counters) -> Counters:
+        """The same with what had been counted before taken off; peaks stay what they are."""
+        return replace(
+            self,
+            cpu_seconds=self.cpu_seconds - before.cpu_seconds,
+            oom_kills=self.oom_kills - before.oom_kills,
+            refused_forks=self.refused_forks - before.refused_forks,
+        )
 
 
 def find_hierarchy(own: str, mounts: str, override: Path | None = None) -> Hierarchy | None:
@@ -157,17 +166,16 @@ class Group:
             return _field(_read(self._dirs["cpu"] / "cpu.stat"), "usage_usec") / 1e6
         return int(_read(self._dirs["cpuacct"] / "cpuacct.usage") or 0) / 1e9 if "cpuacct" in self._dirs else 0.0
 
+    def oom_kills(self) -> int:
+        file = "memory.events" if self.version == 2 else "memory.oom_control"
+        return _field(_read(self._dirs["memory"] / file), "oom_kill")
+
     def counters(self) -> Counters:
         memory, pids = self._dirs["memory"], self._dirs["pids"]
-        if self.version == 2:
-            peak = _read(memory / "memory.peak")
-            oom = _field(_read(memory / "memory.events"), "oom_kill")
-        else:
-            peak = _read(memory / "memory.max_usage_in_bytes")
-            oom = _field(_read(memory / "memory.oom_control"), "oom_kill")
+        peak = _read(memory / ("memory.peak" if self.version == 2 else "memory.max_usage_in_bytes"))
         refused = _field(_read(pids / "pids.events"), "max")
         processes = int(_read(pids / "pids.peak") or 0)
-        return Counters(self.cpu_seconds(), int(peak or 0), oom, refused, processes)
+        return Counters(self.cpu_seconds(), int(peak or 0), self.oom_kills(), refused, processes)
 
     def remove(self) -> None:
         for place in self.places:

@@ -16,7 +16,7 @@ from pathlib import Path
 from ringfence.base.errors import MountError, SandboxError
 from ringfence.sandbox.job import Limits, Mount
 from ringfence.sandbox.native import census, messages
-from ringfence.sandbox.native.cgroup import Group, GroupFolder
+from ringfence.sandbox.native.cgroup import Counters, Group, GroupFolder
 from ringfence.sandbox.native.line import Line
 
 _READY_SECONDS = 60.0
@@ -70,7 +70,9 @@ class Child:
         self._init_pidfd = -1
         self.job_pidfd = -1
         self.host_pids: tuple[int, ...] = ()  # init and the program, as this process sees them
-        self.base_memory_bytes = 0
+        self.base_memory_bytes = 0  # what the libraries take before the program runs
+        self.base_resident_bytes = 0
+        self._base = Counters()
         self._gone = False
         self._freed = False
 
@@ -114,8 +116,16 @@ class Child:
         self.host_pids = (_host_pid(self._init_pidfd), _host_pid(self.job_pidfd))
         if self.group:
             self.group.reset_peak()
+            self._base = self.group.counters()
         else:
             self.base_memory_bytes = census.take(self.host_pids).memory_bytes
+            self.base_resident_bytes = census.resident_bytes(self.host_pids[1])
+
+    def counters(self) -> Counters:
+        """What the kernel counted since the child was ready; nothing where there are no control groups."""
+        if self.group is None:
+            return Counters()
+        return self.group.counters().since(self._base)
 
     @property
     def alive(self) -> bool:

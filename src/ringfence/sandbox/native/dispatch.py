@@ -141,7 +141,7 @@ def _usage(watch: Watch, evidence: Evidence, counters: Counters) -> Usage:
     return Usage(
         wall_ms=round(evidence.wall_seconds * _MS, 3),
         cpu_ms=round((counters.cpu_seconds or max(waited, evidence.peak.cpu_seconds)) * _MS, 3),
-        peak_memory_bytes=counters.peak_memory_bytes or evidence.peak.memory_bytes or (exit_.peak_memory_bytes if exit_ else 0),
+        peak_memory_bytes=counters.peak_memory_bytes or evidence.peak.memory_bytes,
         processes=max(1, counters.processes, evidence.peak.processes),
         output_bytes=watch.stdout.seen + watch.stderr.seen,
     )

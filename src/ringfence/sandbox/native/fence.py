@@ -9,7 +9,6 @@ from ringfence.base.errors import RefusedError
 from ringfence.sandbox import OnOutput, artifacts
 from ringfence.sandbox.job import Cancel, Job, Limits, Mount
 from ringfence.sandbox.native import dispatch
-from ringfence.sandbox.native.cgroup import Counters
 from ringfence.sandbox.native.child import Child, Shape
 from ringfence.sandbox.native.isolation import Means
 from ringfence.sandbox.native.pool import Pool
@@ -19,7 +18,6 @@ from ringfence.sandbox.native.watch import Watch
 from ringfence.sandbox.outcome import Outcome
 
 _MS = 1000.0
-_NOTHING_COUNTED = Counters(0.0, 0, 0, 0, 0)
 
 
 class NativeSandbox:
@@ -55,12 +53,12 @@ class NativeSandbox:
         )  # fmt: skip
         stages["send"] = _since(started)
         started = time.monotonic()
-        watch = Watch(child, job.limits, counted=child.group is not None, on_output=on_output, cancel=cancel)
+        watch = Watch(child, job.limits, on_output=on_output, cancel=cancel)
         evidence = watch.until_exit()
         ended = time.monotonic()
         reported = evidence.reported_at or ended
         stages["run"], stages["confirm_empty"] = (reported - started) * _MS, (ended - reported) * _MS
-        counters = child.group.counters() if child.group else _NOTHING_COUNTED
+        counters = child.counters()
         verdict = judge(evidence, counters, job.limits, command=job.code is None)
         collected = artifacts.collect(child.work, into=job.artifacts_dir, baseline=baseline)
         stages["collect"] = _since(ended)

@@ -15,6 +15,8 @@ from ringfence.base.errors import SandboxError
 from ringfence.sandbox.job import Limits
 from ringfence.sandbox.native.child import Child, Cradle, Shape
 
+# A fork slows the job that was just given out, and while others are parked there is no hurry.
+_COURTESY_SECONDS = 0.01
 _RETRY_SECONDS = 1.0  # after a failed refill, so that a machine out of memory is not hammered
 
 
@@ -67,6 +69,7 @@ class Pool:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._closing or len(self._parked) < self._size)
+                self._changed.wait_for(lambda: self._closing or not self._parked, _COURTESY_SECONDS)
                 if self._closing:
                     return
             try:

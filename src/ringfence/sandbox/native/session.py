@@ -12,7 +12,6 @@ from ringfence.base.errors import JobError, SandboxError
 from ringfence.sandbox import OnOutput, artifacts
 from ringfence.sandbox.job import Cancel, Limits
 from ringfence.sandbox.native import dispatch
-from ringfence.sandbox.native.cgroup import Counters
 from ringfence.sandbox.native.child import Child
 from ringfence.sandbox.native.isolation import Means
 from ringfence.sandbox.native.verdict import judge
@@ -73,8 +72,8 @@ class NativeSession:
     def _run_cell(self, code: str, limits: Limits, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
         started = time.monotonic()
         dispatch.apply_limits(self._child, limits)
-        before = self._counters()
-        watch = Watch(self._child, limits, counted=self._child.group is not None, on_output=on_output, cancel=cancel)
+        before = self._child.counters()
+        watch = Watch(self._child, limits, on_output=on_output, cancel=cancel, before=before)
         interrupted = False
 
         def interrupt() -> float:
@@ -89,7 +88,7 @@ class NativeSession:
         ended = time.monotonic()
         if interrupted and evidence.killed is None:
             evidence = _mark_timeout(evidence)
-        counters = _difference(self._counters(), before)
+        counters = self._child.counters().since(before)
         verdict = judge(evidence, counters, limits)
         collected = artifacts.collect(self._child.work, into=None, baseline=self._stamps)
         self._stamps = artifacts.stamps(self._child.work)
@@ -102,9 +101,6 @@ class NativeSession:
             watch=watch, evidence=evidence, counters=counters, verdict=verdict, collected=collected, limits=limits,
             means=self._means, device="auto", stages={"run": round((ended - started) * 1000, 3)},
         )  # fmt: skip
-
-    def _counters(self) -> Counters:
-        return self._child.group.counters() if self._child.group else Counters(0.0, 0, 0, 0, 0)
 
     def _rest(self) -> None:
         """Start counting idle time; the timer ends the session if no cell comes."""
@@ -143,12 +139,3 @@ def _mark_timeout(evidence: Evidence) -> Evidence:
     """The cell let go when it was interrupted: a timeout all the same, and the session lives."""
     return replace(evidence, killed="timeout")
 
-
-def _difference(now: Counters, before: Counters) -> Counters:
-    return Counters(
-        cpu_seconds=now.cpu_seconds - before.cpu_seconds,
-        peak_memory_bytes=now.peak_memory_bytes,
-        oom_kills=now.oom_kills - before.oom_kills,
-        refused_forks=now.refused_forks - before.refused_forks,
-        processes=now.processes,
-    )

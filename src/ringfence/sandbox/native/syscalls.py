@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -38,7 +37,7 @@ _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 
 
 def machine() -> str:
-    return platform.machine()
+    return os.uname().machine  # platform.machine() would keep the host's name in memory that jobs inherit
 
 
 def _check(result: int, call: str, *what: object) -> int:

@@ -30,13 +30,20 @@ def judge(evidence: Evidence, counters: Counters, limits: Limits, *, command: bo
     error = report.error if report else None
     number, code = _wait_status(evidence, report)
     if evidence.killed:
-        return Verdict(evidence.killed, _killed_reason(evidence.killed, limits), code, number, error=error)
+        reason = _killed_reason(evidence.killed, limits)
+        return Verdict(evidence.killed, reason, code if evidence.exit else None, number, error=error)
     if counters.oom_kills:
         return Verdict("memory_limit", f"used more than {limits.memory_mb} MB of memory", code, number, error=error)
-    if number == signal.SIGXCPU and limits.cpu_seconds is not None:
+    if number == signal.SIGXCPU and _cpu_used_up(evidence, limits):
         return Verdict("cpu_limit", _killed_reason("cpu_limit", limits), None, number)
     verdict = _ended(report, damage, code, number, command)
     return _refine(verdict, evidence, counters, limits)
+
+
+def _cpu_used_up(evidence: Evidence, limits: Limits) -> bool:
+    """Whether RLIMIT_CPU can have sent the signal, or the program sent it to itself."""
+    used = evidence.exit.user_seconds + evidence.exit.system_seconds if evidence.exit else 0.0
+    return limits.cpu_seconds is not None and used >= limits.cpu_seconds
 
 
 def _wait_status(evidence: Evidence, report: frames.Report | None) -> tuple[int | None, int | None]:
@@ -86,8 +93,13 @@ def _ended(
     if report.error is not None:
         place = f" at line {report.error.line}" if report.error.line is not None else ""
         first = report.error.message.partition("\n")[0][:300]
-        return Verdict("error", f"{report.error.type}: {first}{place}", code, error=report.error)
+        return Verdict("error", _one_line(f"{report.error.type}: {first}{place}"), code, error=report.error)
     return Verdict("ok", "finished", code, result=report.result)
+
+
+def _one_line(text: str) -> str:
+    """The program's words within a sentence of ours: they must not break out of it."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _refine(verdict: Verdict, evidence: Evidence, counters: Counters, limits: Limits) -> Verdict:

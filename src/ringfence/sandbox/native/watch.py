@@ -9,7 +9,7 @@ import os
 import select
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ringfence.base.errors import SandboxError
@@ -17,6 +17,7 @@ from ringfence.guest import wire
 from ringfence.sandbox import OnOutput, Stream
 from ringfence.sandbox.job import Cancel, Limits
 from ringfence.sandbox.native import census, messages
+from ringfence.sandbox.native.cgroup import Counters
 from ringfence.sandbox.native.child import Child
 
 _CHUNK = 1 << 16
@@ -25,6 +26,7 @@ _FLOOD = 256  # a program that writes this many times its cap is stopped: draini
 _TICK_SECONDS = 0.05
 _KILL_SECONDS = 30.0
 _NEARLY_FULL = 0.98
+NOTHING_COUNTED = Counters()
 
 Kill = Literal["timeout", "cpu_limit", "memory_limit", "output_limit", "cancelled"]
 
@@ -39,7 +41,7 @@ class Evidence:
     report_damaged: bool
     wall_seconds: float
     disk_full: bool
-    peak: census.Census
+    peak: census.Census  # what the program itself used, where no control group counts it
     reported_at: float | None
 
 
@@ -96,11 +98,11 @@ class Watch:
         child: Child,
         limits: Limits,
         *,
-        counted: bool,
         on_output: OnOutput | None,
         cancel: Cancel | None,
+        before: Counters = NOTHING_COUNTED,
     ) -> None:
-        self._child, self._limits, self._counted, self._cancel = child, limits, counted, cancel
+        self._child, self._limits, self._cancel = child, limits, cancel
         self.stdout = Capture("stdout", child.stdout, limits.output_bytes, on_output)
         self.stderr = Capture("stderr", child.stderr, limits.output_bytes, on_output)
         self._channel = bytearray()
@@ -110,7 +112,7 @@ class Watch:
         self._kill_deadline = 0.0
         self._disk_full = False
         self._peak = census.Census()
-        self._base_cpu = child.group.cpu_seconds() if child.group else 0.0
+        self._before = before
         self._reported_at: float | None = None
         self.on_deadline: Callable[[], float] | None = None  # a session's first, gentle try; returns the grace
 
@@ -202,19 +204,22 @@ class Watch:
 
     def _sample(self) -> None:
         """Look at what the kernel does not bound by itself here."""
-        limits = self._limits
+        limits, cpu = self._limits, 0.0
         self._disk_full = self._disk_full or disk_full(self._child.scratch)
-        if not self._counted:
+        if self._child.group is None:
             seen = census.take(self._child.host_pids)
             self._peak = self._peak.highest(seen)
-            # The libraries' own pages are shared with the zygote, so part of them is in every count.
-            if seen.memory_bytes > (limits.memory_mb << 20) + self._child.base_memory_bytes:
+            # The libraries' own pages are shared with the zygote, so part of them is in every count. The margin lets
+            # one process alone meet RLIMIT_DATA first, which it can handle; this is for many that add up.
+            if seen.memory_bytes > (limits.memory_mb << 20) * 1.1 + self._child.base_memory_bytes:
                 self._kill("memory_limit")
             cpu = seen.cpu_seconds
-        elif limits.cpu_seconds is None:
-            return
-        else:
-            cpu = (self._child.group.cpu_seconds() if self._child.group else 0.0) - self._base_cpu
+        elif self._child.group:
+            # Version 1 of control groups kills one process at a time, and the others may wait for it for ever.
+            counted = self._child.counters().since(self._before)
+            if counted.oom_kills:
+                self._kill("memory_limit")
+            cpu = counted.cpu_seconds
         if limits.cpu_seconds is not None and cpu > limits.cpu_seconds:
             self._kill("cpu_limit")
 
@@ -234,6 +239,14 @@ class Watch:
         except BlockingIOError:
             pass
 
+    def _own_peak(self, exit_: messages.Exit | None) -> census.Census:
+        """The highest count with the libraries' part taken off; a short run was never counted, only waited for."""
+        if self._child.group:
+            return self._peak
+        sampled = self._peak.memory_bytes - self._child.base_memory_bytes
+        waited = exit_.peak_memory_bytes - self._child.base_resident_bytes if exit_ else 0
+        return replace(self._peak, memory_bytes=max(0, sampled, waited))
+
     def _evidence(self, exit_: messages.Exit | None) -> Evidence:
         report = self._report()
         expected = 0 if report is None else wire.HEAD_BYTES + len(report)
@@ -244,7 +257,7 @@ class Watch:
             report_damaged=len(self._channel) != expected,
             wall_seconds=time.monotonic() - self._started,
             disk_full=self._disk_full or disk_full(self._child.scratch),
-            peak=self._peak,
+            peak=self._own_peak(exit_),
             reported_at=self._reported_at,
         )
 

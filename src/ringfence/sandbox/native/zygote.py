@@ -41,6 +41,7 @@ def _settle(setup: messages.Setup) -> contain.Template:
     mounts.enter_view(plan, init.elf(sc.machine()))
     # Imports happen inside the view, which proves it complete; some want a place for temporary files.
     sc.mount("ringfence", "/tmp", "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, "size=64m")
+    heap = preload.Heap() if setup.preload else None
     preload.load(setup.preload)
     os.chdir("/")
     sc.umount("/tmp", sc.MNT_DETACH)
@@ -53,7 +54,8 @@ def _settle(setup: messages.Setup) -> contain.Template:
         privileged=setup.privileged,
     )
     gc.collect()
-    preload.collapse_heap()
+    if heap:
+        heap.gather()
     gc.freeze()
     gc.disable()  # a collection would write to every object's header, and so copy every shared page
     return template
