@@ -243,6 +243,25 @@ def test_the_death_of_one_supervisor_is_no_concern_of_another(backend: str, sand
     canary.untouched()
 
 
+TINY_WRITES = {
+    "bytes": "import os\nwhile True: os.write(1, b'x')",
+    "packets": "import fcntl, os\nfcntl.fcntl(1, fcntl.F_SETFL, os.O_DIRECT | 1)\nwhile True: os.write(1, b'x')",
+    "on_the_channel": "import os\nos.write(3, b'\\0\\x80\\0\\0')\nwhile True: os.write(3, b'x')",
+}
+
+
+@pytest.mark.parametrize("how", TINY_WRITES)
+def test_tiny_writes_do_not_keep_the_supervisor_busy(sandbox: Sandbox, how: str) -> None:
+    """What the supervisor spends on draining a run is on nobody's account, and is taken from all the others."""
+    before = Host.settled()
+    start = time.process_time()
+    outcome = run_promptly(sandbox, Job(code=TINY_WRITES[how], limits=limits(wall_seconds=2.0)))
+    spent = time.process_time() - start
+    assert outcome.status in ("timeout", "output_limit", "error", "signal")
+    assert spent < 0.3 * outcome.usage.wall_ms / 1000, f"{spent:.1f} s of the supervisor's processor time"
+    before.assert_same_after()
+
+
 FLOODS = """
 import os, socket
 sent = 0

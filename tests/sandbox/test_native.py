@@ -20,7 +20,6 @@ def sandbox() -> Iterator[Sandbox]:
 
 # Without control groups, as an ordinary user has it.
 UNPRIVILEGED_GAPS = {
-    "test_memory_of_numpy_is_limited": "RLIMIT_DATA gives the program a MemoryError instead of killing it",
     "test_processes_are_limited": "a fork that RLIMIT_NPROC refuses is counted nowhere, so the status stays `error`",
     "test_threads_count_as_processes": "a thread that RLIMIT_NPROC refuses is counted nowhere",
     "test_the_limits_are_echoed": "CPU affinity cannot give half a CPU, so the job is refused",

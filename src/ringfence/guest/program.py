@@ -142,6 +142,8 @@ def save_figures(first: int, folder: str) -> int:
 
 
 def flush_streams() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            stream.flush()
+    for name in ("stdout", "stderr"):
+        try:
+            getattr(sys, name).flush()
+        except Exception:  # whatever the program put in its place: what it printed there is its own affair
+            continue

@@ -123,6 +123,7 @@ def _become(order: Order, *, nested: bool) -> None:
     if nested:
         sc.unshare(sc.CLONE_NEWUSER)
         write_id_maps("self", order.uid, order.gid, order.uid, order.gid)
+        sc.clear_bounding_set()  # which a new user namespace fills again
     with contextlib.suppress(PermissionError):  # a user namespace without setgroups has no groups to drop
         os.setgroups([])
     os.setresgid(order.gid, order.gid, order.gid)

@@ -36,7 +36,7 @@ def send_order(
 ) -> None:
     """Set the limits from outside, then hand the program straight to the child; the zygote never sees it."""
     apply_limits(child, limits)
-    uncounted = child.group is None
+    uncounted = child.group is None  # then the poll bounds the sum, and this each process between two polls
     order = {
         "kind": kind,
         "code": code,
@@ -46,7 +46,7 @@ def send_order(
         "seed": secrets.randbits(64) if seed is None else seed,
         "cpu_seconds": None if limits.cpu_seconds is None else math.ceil(limits.cpu_seconds) + 1,
         "file_bytes": limits.disk_mb << 20,
-        "data_bytes": limits.memory_mb << 20 if uncounted else None,
+        "data_bytes": limits.memory_mb << 21 if uncounted else None,
         "processes": limits.processes if uncounted else None,
     }
     send(child, json.dumps(order).encode())

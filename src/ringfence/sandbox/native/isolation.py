@@ -30,7 +30,7 @@ class Means:
             "capabilities": "none, no_new_privs",
             "seccomp": "allowlist, foreign ABIs killed",
             "landlock": f"version {self.landlock_abi}" if self.landlock_abi else "not in this kernel",
-            "memory": f"{group}, no swap" if group else "RLIMIT_DATA for each process; the sum is polled every 50 ms",
+            "memory": f"{group}, no swap" if group else "polled every 50 ms; RLIMIT_DATA of twice the limit for each process",
             "processes": f"{group}" if group else "RLIMIT_NPROC in a user namespace of its own",
             "cpus": f"{group} quota" if group else "CPU affinity, whole CPUs only",
             "cpu_seconds": f"{group} counter, polled every 50 ms" if group else "process tree, polled every 50 ms; RLIMIT_CPU",

@@ -65,7 +65,7 @@ def _start(
             block.note(groups.places)
             groups.make()
         setup = messages.Setup(
-            package_parent=PACKAGE_PARENT, preload=list(modules), privileged=means.privileged,
+            package_parent=PACKAGE_PARENT, lock_path=str(block.path), preload=list(modules), privileged=means.privileged,
             count_memory=groups is not None, uid=os.getuid(), gid=os.getgid(),
         )  # fmt: skip
     except BaseException:

@@ -41,7 +41,7 @@ _ENVIRON = {
 
 _BOOT = (
     "import sys; sys.path.append(sys.argv[1]); "
-    "from ringfence.sandbox.native.warden import main; main(*map(int, sys.argv[2:5]), sys.argv[5])"
+    "from ringfence.sandbox.native.warden import main; main(*map(int, sys.argv[2:5]))"
 )
 
 
@@ -56,7 +56,7 @@ class Line:
         complaints = os.memfd_create("ringfence-stderr", os.MFD_CLOEXEC)
         fds = (warden_end.fileno(), zygote_end.fileno(), block.fd)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-s", "-B", "-c", _BOOT, PACKAGE_PARENT, *map(str, fds), str(block.path)],
+            [sys.executable, "-P", "-s", "-B", "-c", _BOOT, PACKAGE_PARENT, *map(str, fds)],
             env=_ENVIRON, pass_fds=fds, cwd="/", start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaints,
         )  # fmt: skip

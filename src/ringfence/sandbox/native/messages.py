@@ -21,6 +21,7 @@ class Setup:
     """How a warden and its zygote are to be made."""
 
     package_parent: str
+    lock_path: str
     preload: Sequence[str]
     privileged: bool
     count_memory: bool  # control groups count a job's memory, so files in memory are counted too

@@ -40,9 +40,9 @@ _TABLE = """
     getcwd:79:17 chdir:80:49 fchdir:81:50 rename:82:- mkdir:83:- rmdir:84:- creat:85:- link:86:- unlink:87:-
     symlink:88:- readlink:89:- chmod:90:- fchmod:91:52 chown:92:- fchown:93:55 lchown:94:- umask:95:166
     gettimeofday:96:169 getrlimit:97:163 getrusage:98:165 sysinfo:99:179 times:100:153 getuid:102:174 getgid:104:176
-    setuid:105:146 setgid:106:144 geteuid:107:175 getegid:108:177 setpgid:109:154 getppid:110:173 getpgrp:111:-
-    setsid:112:157 setreuid:113:145 setregid:114:143 getgroups:115:158 setresuid:117:147 getresuid:118:148
-    setresgid:119:149 getresgid:120:150 getpgid:121:155 setfsuid:122:151 setfsgid:123:152 getsid:124:156
+    geteuid:107:175 getegid:108:177 setpgid:109:154 getppid:110:173 getpgrp:111:-
+    setsid:112:157 getgroups:115:158 getresuid:118:148
+    getresgid:120:150 getpgid:121:155 getsid:124:156
     capget:125:90 rt_sigpending:127:136 rt_sigtimedwait:128:137 rt_sigqueueinfo:129:138 rt_sigsuspend:130:133
     sigaltstack:131:132 utime:132:- mknod:133:- statfs:137:43 fstatfs:138:44 getpriority:140:141 setpriority:141:140
     sched_getparam:143:121 sched_getscheduler:145:120 sched_get_priority_max:146:125 sched_get_priority_min:147:126

@@ -23,7 +23,7 @@ from ringfence.sandbox.native import syscalls as sc
 from ringfence.sandbox.native.contain import name_process, write_id_maps
 
 
-def main(life_fd: int, control_fd: int, lock_fd: int, lock_path: str) -> None:
+def main(life_fd: int, control_fd: int, lock_fd: int) -> None:
     life = socket.socket(fileno=life_fd)
     setup = messages.decode_setup(messages.receive(life)[0])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the supervisor to judge
@@ -49,7 +49,7 @@ def main(life_fd: int, control_fd: int, lock_fd: int, lock_path: str) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(zygote, signal.SIGKILL)
     os.waitpid(zygote, 0)
-    blocks.Block(-1, Path(lock_path), lock_fd).release()
+    blocks.Block(-1, Path(setup.lock_path), lock_fd).release()
 
 
 def _watch(life: socket.socket, zygote_pidfd: int) -> None:

@@ -209,9 +209,8 @@ class Watch:
         if self._child.group is None:
             seen = census.take(self._child.host_pids)
             self._peak = self._peak.highest(seen)
-            # The libraries' own pages are shared with the zygote, so part of them is in every count. The margin lets
-            # one process alone meet RLIMIT_DATA first, which it can handle; this is for many that add up.
-            if seen.memory_bytes > (limits.memory_mb << 20) * 1.1 + self._child.base_memory_bytes:
+            # The libraries' own pages are shared with the zygote, so part of them is in every count.
+            if seen.memory_bytes > (limits.memory_mb << 20) + self._child.base_memory_bytes:
                 self._kill("memory_limit")
             cpu = seen.cpu_seconds
         elif self._child.group:
