@@ -12,6 +12,7 @@ from ringfence.sandbox import Sandbox, open_sandbox, open_session
 from ringfence.sandbox.job import Job
 from ringfence.testing import SandboxSuite
 
+
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     with open_sandbox("native:profile=quant,park=2") as sandbox:

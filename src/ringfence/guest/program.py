@@ -54,7 +54,7 @@ def attempt(action: Callable[[], object], path: str) -> Ending:
         action()
     except SystemExit as e:
         return _exit(e)
-    except BaseException as e:
+    except BaseException as e:  # noqa: BLE001  # whatever the program raised becomes its ending
         return fail(e, path)
     return Ending("ok")
 
@@ -72,13 +72,15 @@ def fail(e: BaseException, path: str) -> Ending:
     e.__traceback__ = _own_part(e.__traceback__, path)
     text = "".join(traceback.format_exception(e))[-_MOST_TEXT:]
     say(text)
-    return Ending("error", 1, {"type": _type_name(type(e)), "message": _message(e), "line": _line(e, path), "traceback": text})
+    return Ending(
+        "error", 1, {"type": _type_name(type(e)), "message": _message(e), "line": _line(e, path), "traceback": text}
+    )
 
 
 def _message(e: BaseException) -> str:
     try:
         return str(e.msg if isinstance(e, SyntaxError) else e)[:_MOST_TEXT]
-    except BaseException:  # an exception that raises when it is shown is still the program's own failure
+    except BaseException:  # noqa: BLE001  # an exception that raises when it is shown is still the program's own failure
         return "(the message cannot be shown)"
 
 
@@ -86,7 +88,7 @@ def say(text: str) -> None:
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
-    except Exception:  # the program may have closed or replaced the stream; the descriptor may still be there
+    except Exception:  # noqa: BLE001  # the program may have closed or replaced the stream; the descriptor may still be there
         with contextlib.suppress(OSError):
             os.write(2, text.encode("utf-8", "backslashreplace"))
 
@@ -133,7 +135,7 @@ def save_figures(first: int, folder: str) -> int:
         target = os.path.join(folder, f"figure-{first}.png")
         try:
             pyplot.figure(number).savefig(target)
-        except Exception as e:  # a figure that cannot be drawn must not cost the program its result
+        except Exception as e:  # noqa: BLE001  # a figure that cannot be drawn must not cost the program its result
             say(f"figure {number} could not be saved: {type(e).__name__}: {e}\n")
         else:
             first += 1
@@ -143,7 +145,6 @@ def save_figures(first: int, folder: str) -> int:
 
 def flush_streams() -> None:
     for name in ("stdout", "stderr"):
-        try:
+        # The program may have closed or deleted the stream, or put something in its place.
+        with contextlib.suppress(OSError, ValueError, AttributeError, TypeError, RuntimeError):
             getattr(sys, name).flush()
-        except Exception:  # whatever the program put in its place: what it printed there is its own affair
-            continue

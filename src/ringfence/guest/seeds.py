@@ -37,7 +37,7 @@ class _SeedAtImport:
     ) -> importlib.machinery.ModuleSpec | None:
         if name != _NUMPY_RANDOM:
             return None
-        sys.meta_path.remove(self)  # type: ignore[arg-type]  # a finder need not be a MetaPathFinder
+        sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is None or spec.loader is None:
             return spec

@@ -7,6 +7,7 @@ process is, and whatever it says is checked on the host.
 from __future__ import annotations
 
 import gc
+import io
 import json
 import os
 import resource
@@ -78,10 +79,15 @@ def _data_in_use() -> int:
 
 
 def _open_streams() -> None:
-    # Lines leave at once, so that what a program printed before it was killed is not lost with it.
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
-    sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), encoding="utf-8")
+    sys.stdout = sys.__stdout__ = _writer(1)  # type: ignore[misc]  # the zygote's own must not be reached
+    sys.stderr = sys.__stderr__ = _writer(2)  # type: ignore[misc]
+
+
+def _writer(fd: int) -> io.TextIOWrapper:
+    """Lines leave at once, so that what a program printed before it was killed is not lost with it."""
+    raw = io.FileIO(fd, "w", closefd=False)
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
 def rehearse() -> None:

@@ -64,7 +64,7 @@ class _Cell:
 
 
 def _finish(ending: program.Ending, value: object, *, explicit: bool) -> tuple[program.Ending, bytes]:
-    """A value that was only looked at and cannot be carried is shown instead; one that was meant as result is an error."""
+    """A value that was only looked at and cannot be carried is shown; one meant as the result is an error."""
     if ending.end == "ok" and not explicit and value is not None:
         try:
             return ending, ending.report(values.encode(value))

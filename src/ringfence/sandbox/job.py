@@ -151,11 +151,11 @@ class Job:
             raise JobError(f"network {self.network!r} is unknown: only 'none' is possible")
         if self.device not in get_args(Device):
             raise JobError(f"device {self.device!r} is unknown: use one of {', '.join(get_args(Device))}")
-        if self.seed is not None and not (type(self.seed) is int and 0 <= self.seed < 1 << 64):
+        if self.seed is not None and (isinstance(self.seed, bool) or not _is_seed(self.seed)):
             raise JobError(f"seed {self.seed!r} must be a whole number from 0 to 2**64 - 1")
         if "/" in self.name or not _is_file_name(self.name):
             raise JobError(f"name {self.name!r} must be a plain file name such as script.py")
-        if isinstance(self.argv, str) or not all(isinstance(word, str) and _is_text(word) for word in self.argv):
+        if isinstance(self.argv, str) or not all(map(_is_text, self.argv)):
             raise JobError("argv must be a list of texts without NUL characters: correct it")
         _check_inputs(self.inputs)
         _check_files(self.files)
@@ -187,9 +187,13 @@ def _check_files(files: Mapping[str, bytes]) -> None:
             raise InputError(f"file {name!r} is also a folder of another file: rename one of them")
 
 
-def _is_text(text: str) -> bool:
-    """Whether it can cross into the jail as it is: no NUL, and no half of a character."""
-    return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
+def _is_seed(seed: object) -> bool:
+    return isinstance(seed, int) and 0 <= seed < 1 << 64
+
+
+def _is_text(text: object) -> bool:
+    """Whether it can cross into the jail as it is: a text with no NUL and no half of a character."""
+    return isinstance(text, str) and not any(c == "\0" or "\ud800" <= c <= "\udfff" for c in text)
 
 
 def _is_file_name(name: str) -> bool:

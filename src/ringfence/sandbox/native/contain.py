@@ -95,7 +95,7 @@ def _arrange_descriptors(order: Order) -> list[mounts.JobMount]:
 
 
 def _isolate_network(template: Template) -> None:
-    """A mount namespace of its own; and a network namespace, unless Landlock keeps jobs in the shared, empty one apart."""
+    """A mount namespace of its own; a network namespace too, unless Landlock keeps jobs apart in the empty one."""
     flags = sc.CLONE_NEWNS
     if not landlock.scopes_sockets(template.landlock_abi):
         flags |= sc.CLONE_NEWNET

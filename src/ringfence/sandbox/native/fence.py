@@ -23,7 +23,9 @@ _MS = 1000.0
 class NativeSandbox:
     """One zygote with its pool. Safe from many threads; close it, or use it in a `with`."""
 
-    def __init__(self, pool: Pool, means: Means, *, maximum: Limits | None, max_running: int, allow_weaker: bool) -> None:
+    def __init__(
+        self, pool: Pool, means: Means, *, maximum: Limits | None, max_running: int, allow_weaker: bool
+    ) -> None:
         self._pool, self.means, self._maximum = pool, means, maximum
         self._allow_weaker = allow_weaker
         self._running = threading.BoundedSemaphore(max_running)
@@ -73,9 +75,7 @@ class NativeSandbox:
         limits = limits or Limits()
         self.check(limits)
         child, _ = self._pool.take(Shape(limits.disk_mb))
-        return NativeSession(
-            child, limits, check=self.check, means=self.means, idle_seconds=idle_seconds, seed=seed
-        )
+        return NativeSession(child, limits, check=self.check, means=self.means, idle_seconds=idle_seconds, seed=seed)
 
     def check(self, limits: Limits) -> None:
         """Refuse what is over the configured maximum, and what cannot be enforced here."""

@@ -20,9 +20,10 @@ _IGNORE_ACTION = struct.pack("<QQQQ", _SIG_IGN, 0, 0, 0)  # the kernel's struct 
 def elf(machine: str) -> bytes:
     """The program as an ELF file for `machine`."""
     code = {"x86_64": _x86_64, "aarch64": _aarch64}[machine]() + _IGNORE_ACTION
-    header = struct.pack(
-        "<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 2, _MACHINES[machine], 1, _BASE + _HEADERS, 64, 0, 0, 64, 56, 1, 0, 0, 0
-    )  # fmt: skip
+    sizes = (64, 56, 1, 0, 0, 0)  # of the header, of a segment's, how many; no sections
+    identity, executable, version = b"\x7fELF\x02\x01\x01", 2, 1
+    start = (executable, _MACHINES[machine], version, _BASE + _HEADERS, 64, 0, 0)
+    header = struct.pack("<16sHHIQQQIHHHHHH", identity, *start, *sizes)
     size = _HEADERS + len(code)
     readable_executable = 5
     segment = struct.pack("<IIQQQQQQ", 1, readable_executable, 0, _BASE, _BASE, size, size, 0x1000)

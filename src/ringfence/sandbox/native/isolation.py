@@ -21,7 +21,9 @@ class Means:
         group = f"cgroup v{self.cgroup_version}" if self.cgroup_version else None
         shared_network = landlock.scopes_sockets(self.landlock_abi)
         return {
-            "user": "its own user id, distinct for each run" if self.privileged else "our own user id, in a user namespace",
+            "user": "its own user id, distinct for each run"
+            if self.privileged
+            else "our own user id, in a user namespace",
             "namespaces": "pid, mount, network, ipc, uts, cgroup" + ("" if self.privileged else ", user"),
             "filesystem": "read-only view of the runtime (pivot_root), private tmpfs to write in",
             "network": "none: an empty network namespace"
@@ -30,10 +32,14 @@ class Means:
             "capabilities": "none, no_new_privs",
             "seccomp": "allowlist, foreign ABIs killed",
             "landlock": f"version {self.landlock_abi}" if self.landlock_abi else "not in this kernel",
-            "memory": f"{group}, no swap" if group else "polled every 50 ms; RLIMIT_DATA of twice the limit for each process",
+            "memory": f"{group}, no swap"
+            if group
+            else "polled every 50 ms; RLIMIT_DATA of twice the limit for each process",
             "processes": f"{group}" if group else "RLIMIT_NPROC in a user namespace of its own",
             "cpus": f"{group} quota" if group else "CPU affinity, whole CPUs only",
-            "cpu_seconds": f"{group} counter, polled every 50 ms" if group else "process tree, polled every 50 ms; RLIMIT_CPU",
+            "cpu_seconds": f"{group} counter, polled every 50 ms"
+            if group
+            else "process tree, polled every 50 ms; RLIMIT_CPU",
             "disk": "size and inode limit of the tmpfs",
         }
 
@@ -41,4 +47,6 @@ class Means:
         """The limits asked for that cannot be enforced at all here."""
         if self.cgroup_version:
             return []
-        return [] if float(limits.cpus).is_integer() else [f"cpus={limits.cpus:g}: without control groups only whole CPUs"]
+        return (
+            [] if float(limits.cpus).is_integer() else [f"cpus={limits.cpus:g}: without control groups only whole CPUs"]
+        )

@@ -10,8 +10,7 @@ from pathlib import Path
 from ringfence.base.config import Settings
 from ringfence.base.errors import SettingsError
 from ringfence.sandbox.job import Limits
-from ringfence.sandbox.native import blocks, cgroup, messages, profiles
-from ringfence.sandbox.native import syscalls as sc
+from ringfence.sandbox.native import blocks, cgroup, messages, profiles, syscalls as sc
 from ringfence.sandbox.native.child import Cradle, User, Users
 from ringfence.sandbox.native.fence import NativeSandbox
 from ringfence.sandbox.native.isolation import Means
@@ -65,9 +64,14 @@ def _start(
             block.note(groups.places)
             groups.make()
         setup = messages.Setup(
-            package_parent=PACKAGE_PARENT, lock_path=str(block.path), preload=list(modules), privileged=means.privileged,
-            count_memory=groups is not None, uid=os.getuid(), gid=os.getgid(),
-        )  # fmt: skip
+            package_parent=PACKAGE_PARENT,
+            lock_path=str(block.path),
+            preload=list(modules),
+            privileged=means.privileged,
+            count_memory=groups is not None,
+            uid=os.getuid(),
+            gid=os.getgid(),
+        )
     except BaseException:
         block.release()
         raise

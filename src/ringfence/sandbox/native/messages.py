@@ -31,7 +31,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkOrder:
-    """Ask the zygote for a child. Descriptors: channel, stdout, stderr, status, then the groups, then the mount trees."""
+    """Ask the zygote for a child. Descriptors: channel, stdout, stderr, status, then groups, then mount trees."""
 
     uid: int
     gid: int

@@ -65,7 +65,7 @@ def _exercise_pandas() -> None:
 
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=pd.date_range("2024-01-01", periods=3))
     frame["a"].rolling(2).mean().to_list()
-    frame.groupby(frame.index.month).sum()
+    frame.resample("ME").sum()
     str(frame)
 
 

@@ -138,4 +138,3 @@ class NativeSession:
 def _mark_timeout(evidence: Evidence) -> Evidence:
     """The cell let go when it was interrupted: a timeout all the same, and the session lives."""
     return replace(evidence, killed="timeout")
-

@@ -18,8 +18,7 @@ import signal
 import socket
 from pathlib import Path
 
-from ringfence.sandbox.native import blocks, messages
-from ringfence.sandbox.native import syscalls as sc
+from ringfence.sandbox.native import blocks, messages, syscalls as sc
 from ringfence.sandbox.native.contain import name_process, write_id_maps
 
 
@@ -104,4 +103,3 @@ def _make_user_namespace(owner_uid: int, owner_gid: int, job_uid: int) -> int:
         os.waitpid(child, 0)
         for fd in (go_read, go_write, done_read, done_write):
             os.close(fd)
-

@@ -204,22 +204,22 @@ class Watch:
 
     def _sample(self) -> None:
         """Look at what the kernel does not bound by itself here."""
-        limits, cpu = self._limits, 0.0
+        limits = self._limits
         self._disk_full = self._disk_full or disk_full(self._child.scratch)
         if self._child.group is None:
             seen = census.take(self._child.host_pids)
             self._peak = self._peak.highest(seen)
             # The libraries' own pages are shared with the zygote, so part of them is in every count.
-            if seen.memory_bytes > (limits.memory_mb << 20) + self._child.base_memory_bytes:
-                self._kill("memory_limit")
+            over = seen.memory_bytes > (limits.memory_mb << 20) + self._child.base_memory_bytes
             cpu = seen.cpu_seconds
-        elif self._child.group:
-            # Version 1 of control groups kills one process at a time, and the others may wait for it for ever.
+        else:
             counted = self._child.counters().since(self._before)
-            if counted.oom_kills:
-                self._kill("memory_limit")
+            # Version 1 of control groups kills one process at a time, and the others may wait for it for ever.
+            over = counted.oom_kills > 0
             cpu = counted.cpu_seconds
-        if limits.cpu_seconds is not None and cpu > limits.cpu_seconds:
+        if over:
+            self._kill("memory_limit")
+        elif limits.cpu_seconds is not None and cpu > limits.cpu_seconds:
             self._kill("cpu_limit")
 
     def _kill(self, why: Kill) -> None:

@@ -19,8 +19,7 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from ringfence.sandbox.native import contain, init, messages, mounts, preload, seccomp
-from ringfence.sandbox.native import syscalls as sc
+from ringfence.sandbox.native import contain, init, messages, mounts, preload, seccomp, syscalls as sc
 
 
 def main(setup: messages.Setup, control_fd: int) -> None:
@@ -105,9 +104,7 @@ class _Nursery:
         if job_pid == 0:
             job_mounts = [mounts.JobMount(fd, *m) for fd, m in zip(trees, order.mounts, strict=True)]
             groups = fds[4 : 4 + order.groups]
-            self._live(
-                contain.Order(channel, stdout, stderr, groups, job_mounts, order.uid, order.gid, order.disk_mb)
-            )
+            self._live(contain.Order(channel, stdout, stderr, groups, job_mounts, order.uid, order.gid, order.disk_mb))
         sc.setns(self._own_namespace, sc.CLONE_NEWPID)
         for fd in (*fds[:3], *fds[4:]):
             os.close(fd)
@@ -157,4 +154,3 @@ class _Nursery:
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     messages.send(birth.status, birth.exit.pack())
                 birth.status.close()
-

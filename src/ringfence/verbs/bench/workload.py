@@ -11,16 +11,19 @@ from pathlib import Path
 from ringfence.base.errors import SandboxError
 from ringfence.sandbox.job import Job
 
-# numpy (elementwise, a matrix product, fresh temporaries) and plain bytecode, in about equal parts.
+# numpy (elementwise, a matrix product) and plain bytecode, in about equal parts. The arrays are made once: with fresh
+# temporaries in the loop the answer is decided by what each process's allocator has freed before, and not by the fence.
 CODE = """\
 import numpy
 
 grid = numpy.linspace(0.0, 1.0, 100_000)
 square = numpy.outer(grid[:120], grid[:120])
+values, product = numpy.empty_like(grid), numpy.empty_like(square)
 total = 0.0
 for step in range(passes):
-    total += float(numpy.sqrt(grid * step + 1.0).sum())
-    total += float((square @ square).trace())
+    numpy.multiply(grid, step, out=values)
+    total += float(numpy.sqrt(values, out=values).sum())
+    total += float(numpy.matmul(square, square, out=product).trace())
     for i in range(12_000):
         total += i % 7
 result = total
