@@ -52,9 +52,9 @@ def bench_sandbox(*, rounds: int, quick: bool, on_progress: Callable[[str], None
         bytecode = Path(stack.enter_context(TemporaryDirectory(prefix="ringfence-bench-"))).resolve()
         peers, docker = _find_peers(stack, bytecode, absent, on_progress)
         on_progress("starting the sandboxes")
+        outside = stack.enter_context(Outside())  # first: it imports while the sandboxes do
         parked = stack.enter_context(open_parking(PARKED))
         on_demand = stack.enter_context(open_parking(ON_DEMAND))
-        outside = stack.enter_context(Outside())
         sides = Sides(
             parked=parked,
             pool=full_pool(parked),
@@ -98,15 +98,16 @@ def _find_peers(
             absent[f"plain_{name}"] = absent[f"docker_{name}"] = str(e)
         else:
             peers[f"plain_{name}"] = partial(plain.run, code)
+    usable = {name: code for name, code in _CODES.items() if f"plain_{name}" in peers}
     try:
         docker = stack.enter_context(Docker(bytecode))
-        for name, code in _CODES.items():
-            if f"plain_{name}" in peers:
-                on_progress(f"docker run: {code}")
-                docker.prepare(code)
-                peers[f"docker_{name}"] = partial(docker.run, code)
+        for code in list(usable.values())[-1:]:  # the last needs the most
+            on_progress(f"docker run: {code}")
+            docker.prepare(code)
     except PeerMissing as e:
-        absent |= {f"docker_{name}": str(e) for name in _CODES if f"docker_{name}" not in peers}
+        absent |= {f"docker_{name}": str(e) for name in usable}
+    else:
+        peers |= {f"docker_{name}": partial(docker.run, code) for name, code in usable.items()}
     return peers, docker
 
 

@@ -104,7 +104,7 @@ class BenchReport:
         for name, rate in self.rates.items():
             side = "native" if name.startswith("native_") else "docker run"
             clients = f"{rate.clients} client{'s' if rate.clients > 1 else ''}"
-            note = f"{rate.jobs} jobs in {rate.seconds:.1f} s"
+            note = f"{rate.jobs} done in {rate.seconds:.1f} s"
             rows.append((f"jobs per second, {side}, {clients}", f"{rate.per_second:,.1f}", "", note))
         return rows
 
