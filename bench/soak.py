@@ -96,10 +96,9 @@ class Sample:
     processes: int
     groups: int
     mounts: int  # those of the host and those of the zygote
-    files: int  # in the places we keep state in
 
 
-EXACT = ("descriptors", "threads", "processes", "groups", "mounts", "files")
+EXACT = ("descriptors", "threads", "processes", "groups", "mounts")
 MEMORY = ("supervisor_kb", "zygote_kb")
 
 
@@ -123,13 +122,19 @@ def zygote_of(pids: Sequence[int]) -> int:
     return min(named, key=lambda pid: int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]))
 
 
+def block_of(parked: int) -> str | None:
+    """The name of our groups, which other sandboxes on the machine do not share; None without control groups."""
+    parts = (part for line in Path(f"/proc/{parked}/cgroup").read_text().splitlines() for part in line.split("/"))
+    return next((part for part in parts if part.startswith("ringfence-")), None)
+
+
 def take_sample(sandbox: ParkingSandbox, runs: int, begun: float) -> Sample:
     if not sandbox.wait_parked(PARK, 30.0):
         raise SystemExit(f"after {runs} runs {PARK} children were not parked again within 30 s")
     time.sleep(0.3)  # what ends by itself after a run, such as a thread of ours, has ended then
     gc.collect()
     family = list(descendants(os.getpid()))
-    zygote = zygote_of(family)
+    zygote, block = zygote_of(family), block_of(sandbox.parked_pids()[0])
     return Sample(
         runs=runs,
         seconds=round(time.monotonic() - begun, 1),
@@ -138,9 +143,8 @@ def take_sample(sandbox: ParkingSandbox, runs: int, begun: float) -> Sample:
         descriptors=len(os.listdir("/proc/self/fd")) + len(os.listdir(f"/proc/{zygote}/fd")),
         threads=threading.active_count(),
         processes=len(family),
-        groups=sum("ringfence" in folder for folder, _, _ in os.walk("/sys/fs/cgroup")),
+        groups=sum(block in folder.split("/") for folder, _, _ in os.walk("/sys/fs/cgroup")),
         mounts=sum(len(Path(f"/proc/{pid}/mountinfo").read_text().splitlines()) for pid in ("self", zygote)),
-        files=sum(1 for place in ("/tmp", "/run") for _ in Path(place).glob("ringfence*/*")),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -20,7 +21,7 @@ class Host:
     processes: dict[int, str]  # live and zombie descendants of this process
     cgroups: frozenset[str]
     mounts: frozenset[str]
-    files: frozenset[str]  # ours, or a jailed program's, in /tmp, /var/tmp and /dev/shm
+    files: frozenset[str]  # a jailed program's, in /tmp, /var/tmp and /dev/shm
     ipc: frozenset[str]
 
     @classmethod
@@ -28,7 +29,7 @@ class Host:
         return cls(
             processes=descendants(),
             cgroups=frozenset(cgroups()),
-            mounts=frozenset(Path("/proc/self/mountinfo").read_text().splitlines()),
+            mounts=frozenset(_mounts()),
             files=frozenset(_files()),
             ipc=frozenset(_ipc()),
         )
@@ -142,23 +143,29 @@ class Watch(Generic[T]):
 
 
 def cgroups() -> Iterator[str]:
-    """Cgroups named after us, under every controller, but for those in which another supervisor's processes are."""
-    mine = {os.getpid(), *descendants()}
+    """Cgroups named after us, under every controller, but for those that another living supervisor owns."""
+    others = {group for owner, groups in _blocks() if _is_other(owner) for group in groups}
     for mount in sorted(_cgroup_mounts()):
         for top, folders, _ in os.walk(mount):
             if not os.path.basename(top).startswith("ringfence"):
                 continue
             folders.clear()
-            below = {folder: _members(Path(folder)) for folder, _, _ in os.walk(top)}
-            if not set().union(*below.values()) - mine:
-                yield from below
+            if top not in others:
+                yield from (folder for folder, _, _ in os.walk(top))
 
 
-def _members(folder: Path) -> set[int]:
-    try:
-        return {int(line) for line in (folder / "cgroup.procs").read_text().split()}
-    except OSError:
-        return set()  # removed while we looked, or a domain that holds only threads
+def _blocks() -> Iterator[tuple[int, list[str]]]:
+    """Who owns which groups, as the supervisors on this machine have noted it."""
+    for note in Path("/run/ringfence").glob("block-*.json"):
+        try:
+            noted = json.loads(note.read_text())
+        except (OSError, ValueError):
+            continue  # just made, or just given back
+        yield noted["pid"], noted["groups"]
+
+
+def _is_other(pid: int) -> bool:
+    return pid != os.getpid() and Path(f"/proc/{pid}").exists() and pid not in descendants()
 
 
 def _cgroup_mounts() -> Iterator[str]:
@@ -166,6 +173,13 @@ def _cgroup_mounts() -> Iterator[str]:
         left, _, right = line.partition(" - ")
         if right.split()[0] in ("cgroup", "cgroup2"):
             yield left.split()[4]
+
+
+def _mounts() -> Iterator[str]:
+    """The mount table, without what container engines come and go with."""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        if line.partition(" - ")[2].split()[0] not in ("overlay", "nsfs"):
+            yield line
 
 
 def _files() -> Iterator[str]:
@@ -176,9 +190,7 @@ def _files() -> Iterator[str]:
                     owner = entry.stat(follow_symlinks=False).st_uid
                 except FileNotFoundError:
                     continue  # somebody else's, and gone
-                # Canaries come and go with other test processes, and are watched on their own.
-                named = "ringfence" in entry.name and "canary" not in entry.name
-                if owner >= JAIL_UID or (named and owner == os.geteuid()):
+                if owner >= JAIL_UID:
                     yield entry.path
 
 

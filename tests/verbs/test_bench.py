@@ -193,7 +193,7 @@ def test_the_workload_outside_takes_about_half_a_second_and_answers() -> None:
         job = calibrated_job(outside)
         assert isinstance(job.inputs["passes"], int)
         assert job.inputs["passes"] > 10
-        assert outside.run(job) == outside.run(job)
+        assert outside.run(job).result == outside.run(job).result
 
 
 def test_an_interpreter_that_dies_is_our_failure(capfd: pytest.CaptureFixture[str]) -> None:

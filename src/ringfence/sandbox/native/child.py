@@ -75,16 +75,18 @@ class Child:
         self._base = Counters()
         self._gone = False
         self._freed = False
+        self._owner = os.getpid()
 
     def order(self, line: Line, trees: Sequence[int]) -> None:
         """Send the fork order; our copies of the child's ends are closed either way."""
-        procs = self.group.open_procs() if self.group else []
+        procs: list[int] = []
         ends = [self._guest_channel.fileno(), self._guest_stdout, self._guest_stderr, self._zygote_status.fileno()]
-        order = messages.ForkOrder(
-            uid=self.user.uid, gid=self.user.gid, disk_mb=self.shape.disk_mb, groups=len(procs),
-            mounts=[(m.guest, m.mode == "rw") for m in self.shape.mounts],
-        )  # fmt: skip
         try:
+            procs = self.group.open_procs() if self.group else []
+            order = messages.ForkOrder(
+                uid=self.user.uid, gid=self.user.gid, disk_mb=self.shape.disk_mb, groups=len(procs),
+                mounts=[(m.guest, m.mode == "rw") for m in self.shape.mounts],
+            )  # fmt: skip
             line.fork(order, [*ends, *procs, *trees])
         finally:
             self._guest_channel.close()
@@ -129,7 +131,8 @@ class Child:
 
     @property
     def alive(self) -> bool:
-        return not self._freed and self.job_pidfd >= 0 and not _readable(self.job_pidfd)
+        """Until its exit, or the end of the zygote: that closes the status first and kills its children after."""
+        return not self._freed and self.job_pidfd >= 0 and not _readable(self.job_pidfd, self.status.fileno())
 
     def kill(self) -> None:
         """Kill the namespace's init, and with it everything in the namespace."""
@@ -162,7 +165,7 @@ class Child:
 
         The scratch space vanishes with its last descriptor.
         """
-        if self._freed:
+        if self._freed or os.getpid() != self._owner:  # a fork of the supervisor has no say over its children
             return
         self._freed = True
         try:
@@ -188,9 +191,13 @@ class Child:
             self._users.give_back(self.user)
 
 
-def _readable(fd: int) -> bool:
+def _readable(*fds: int) -> bool:
+    """Whether any of them has something to read, its end too, or is closed."""
     poll = select.poll()
-    poll.register(fd, select.POLLIN)
+    for fd in fds:
+        if fd < 0:
+            return True
+        poll.register(fd, select.POLLIN)
     return bool(poll.poll(0))
 
 

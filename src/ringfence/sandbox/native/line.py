@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -50,10 +53,12 @@ class Line:
 
     def __init__(self, setup: messages.Setup, block: Block) -> None:
         self._block = block
+        self._closed = False
         self._lock = threading.Lock()
         self._life, warden_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control, zygote_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         complaints = os.memfd_create("ringfence-stderr", os.MFD_CLOEXEC)
+        _mind_forks().add(self)
         fds = (warden_end.fileno(), zygote_end.fileno(), block.fd)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-s", "-B", "-c", _BOOT, PACKAGE_PARENT, *map(str, fds)],
@@ -87,7 +92,7 @@ class Line:
         try:
             with self._lock:
                 messages.send(self._control, messages.encode(order), fds)
-        except (BrokenPipeError, ConnectionResetError) as e:
+        except OSError as e:  # also where `close` has come first
             raise SandboxError("the zygote is gone: run the job again, a new one will be started") from e
 
     def open_tree(self, path: Path, uid: int | None) -> int:
@@ -96,7 +101,7 @@ class Line:
             try:
                 messages.send(self._life, messages.encode(messages.TreeOrder(path=str(path), uid=uid)))
                 packet, fds = messages.receive(self._life)
-            except (BrokenPipeError, ConnectionResetError) as e:
+            except OSError as e:
                 raise SandboxError("the warden is gone: run the job again, a new one will be started") from e
         if packet == b"ok":
             return fds[0]
@@ -106,7 +111,12 @@ class Line:
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        """The zygote's end of the control socket closes with it, some time before its warden has swept and left."""
+        if self._closed or self._process.poll() is not None:
+            return False
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        return not poll.poll(0)  # after "ready" the zygote says nothing there
 
     @property
     def warden_pid(self) -> int:
@@ -114,8 +124,13 @@ class Line:
 
     def close(self) -> None:
         """Close our ends; the warden kills the zygote with all its jobs, sweeps and leaves."""
-        self._life.close()
-        self._control.close()
+        if self._closed:
+            return
+        self._closed = True
+        for end in (self._life, self._control):
+            with contextlib.suppress(OSError):  # the other side is gone
+                end.shutdown(socket.SHUT_RDWR)  # wakes a thread that waits on it, which a close alone does not
+            end.close()
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:
@@ -123,3 +138,19 @@ class Line:
                 os.kill(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._block.release()
+
+    def disown(self) -> None:
+        """In a forked child: close its copies, so that the supervisor's death is seen although the child lives on."""
+        if not self._closed:
+            self._closed = True
+            self._life.close()
+            self._control.close()
+            os.close(self._block.fd)
+
+
+@functools.cache
+def _mind_forks() -> weakref.WeakSet[Line]:
+    """The open lines of this process, which a fork of it does not own."""
+    lines: weakref.WeakSet[Line] = weakref.WeakSet()
+    os.register_at_fork(after_in_child=lambda: [line.disown() for line in list(lines)])
+    return lines

@@ -6,8 +6,8 @@ never refused for that. A zygote that is found dead is replaced.
 
 from __future__ import annotations
 
+import os
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 
@@ -29,12 +29,15 @@ class Pool:
         self._changed = threading.Condition()
         self._cradle_lock = threading.Lock()
         self._closing = False
+        self._owner = os.getpid()
         self._refiller = threading.Thread(target=self._refill, name="ringfence-refill", daemon=True)
         if park:
             self._refiller.start()
 
     def take(self, shape: Shape) -> tuple[Child, bool]:
         """A ready child, and whether it was parked."""
+        if os.getpid() != self._owner:
+            raise SandboxError("this sandbox belongs to the process that opened it: open another after a fork")
         if shape == self._shape:
             while True:
                 with self._changed:
@@ -48,12 +51,16 @@ class Pool:
         return self._make(shape), False
 
     def _make(self, shape: Shape) -> Child:
-        child = self._live_cradle().order_child(shape, self._limits)
+        cradle = self._live_cradle()
         try:
-            child.wait_ready()
-        except BaseException:
-            child.discard()
-            raise
+            child = cradle.order_child(shape, self._limits)
+            try:
+                child.wait_ready()
+            except BaseException:
+                child.discard()
+                raise
+        except FileNotFoundError as e:  # a group: they are swept as soon as the zygote is gone
+            raise SandboxError("the zygote is gone: run the job again, a new one will be started") from e
         return child
 
     def _live_cradle(self) -> Cradle:
@@ -76,7 +83,8 @@ class Pool:
                 child = self._make(self._shape)
             except (SandboxError, OSError):
                 # Whoever needs a child next makes one on demand, and is told then why it fails.
-                time.sleep(_RETRY_SECONDS)
+                with self._changed:
+                    self._changed.wait_for(lambda: self._closing, _RETRY_SECONDS)
                 continue
             with self._changed:
                 self._parked.append(child)
@@ -95,14 +103,20 @@ class Pool:
         return self._cradle.line.warden_pid
 
     def close(self) -> None:
-        """End the parked children and the line. Jobs still running are killed and their callers told."""
+        """End the parked children and the line. Jobs still running are killed and their callers told.
+
+        In a fork of the process that opened it this does nothing: the sandbox is not the fork's to end.
+        """
+        if os.getpid() != self._owner:
+            return
         with self._changed:
             if self._closing:
                 return
             self._closing = True
             self._changed.notify_all()
+        with self._cradle_lock:  # a line that is being started is waited for, and closed too
+            self._cradle.line.close()
         if self._size:
             self._refiller.join()
-        self._cradle.line.close()
         while self._parked:
             self._parked.popleft().discard()

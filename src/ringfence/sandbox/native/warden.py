@@ -12,6 +12,7 @@ for jobs that ask for them, also where the supervisor itself has no right to.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -60,16 +61,23 @@ def _watch(life: socket.socket, zygote_pidfd: int) -> None:
         ready = {fd for fd, _ in poll.poll()}
         if zygote_pidfd in ready:
             return
-        packet, _ = messages.receive(life)
-        if not packet:
-            return
         try:
-            tree = _open_tree(messages.decode_tree(packet))
-        except OSError as e:
-            messages.send(life, f"!{e}".encode())
-        else:
-            messages.send(life, b"ok", [tree])
-            os.close(tree)
+            packet, _ = messages.receive(life)
+            if not packet:
+                return
+            _answer(life, messages.decode_tree(packet))
+        except (BrokenPipeError, ConnectionResetError):
+            return  # the supervisor was killed before it read an answer
+
+
+def _answer(life: socket.socket, order: messages.TreeOrder) -> None:
+    try:
+        tree = _open_tree(order)
+    except OSError as e:
+        messages.send(life, f"!{e}".encode())
+    else:
+        messages.send(life, b"ok", [tree])
+        os.close(tree)
 
 
 def _open_tree(order: messages.TreeOrder) -> int:
@@ -90,16 +98,20 @@ def _make_user_namespace(owner_uid: int, owner_gid: int, job_uid: int) -> int:
     done_read, done_write = os.pipe()
     child = os.fork()
     if child == 0:
-        sc.unshare(sc.CLONE_NEWUSER)
-        os.write(done_write, b"x")
-        os.read(go_read, 1)
-        os._exit(0)
+        try:
+            sc.unshare(sc.CLONE_NEWUSER)
+            os.write(done_write, b"x")
+            os.read(go_read, 1)
+        finally:
+            os._exit(0)
+    os.close(done_write)  # or the end of a child that failed would not be seen
     try:
-        os.read(done_read, 1)
+        if not os.read(done_read, 1):
+            raise OSError(errno.EPERM, "this machine lets nobody make a user namespace, which shows files as the job's")
         write_id_maps(str(child), owner_uid, owner_gid, job_uid, job_uid)
         return os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     finally:
         os.write(go_write, b"x")
         os.waitpid(child, 0)
-        for fd in (go_read, go_write, done_read, done_write):
+        for fd in (go_read, go_write, done_read):
             os.close(fd)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 
 
 def main() -> None:
@@ -16,8 +17,10 @@ def main() -> None:
     for line in sys.stdin:
         job = json.loads(line)
         names = {"__name__": "__main__", **job["inputs"]}
+        start = time.process_time()
         exec(compile(job["code"], "script.py", "exec"), names)
-        sys.stdout.write(json.dumps(names["result"]) + "\n")
+        answer = {"result": names["result"], "cpu_seconds": time.process_time() - start}
+        sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from ringfence.base.errors import SandboxError
@@ -38,6 +38,12 @@ _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_
 _WARM = Path(__file__).with_name("warm.py")
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    result: float
+    cpu_seconds: float
+
+
 class Outside:
     """A warm plain interpreter in a process of its own, which runs the same program on request."""
 
@@ -55,24 +61,22 @@ class Outside:
         # communicate() closes its stdin, which ends the worker's loop, and reaps it.
         self._worker.communicate()
 
-    def run(self, job: Job) -> float:
+    def run(self, job: Job) -> Answer:
         stdin, stdout = self._worker.stdin, self._worker.stdout
         assert stdin is not None
         assert stdout is not None
         stdin.write(json.dumps({"code": job.code, "inputs": dict(job.inputs)}) + "\n")
         stdin.flush()
-        answer = stdout.readline()
-        if not answer:
+        line = stdout.readline()
+        if not line:
             raise SandboxError("the plain interpreter ended while it was measured: see its message above")
-        return float(json.loads(answer))
+        return Answer(**json.loads(line))
 
 
 def calibrated_job(outside: Outside) -> Job:
     """The workload with as many passes as take half a second outside."""
     probe, seconds = Job(code=CODE, inputs={"passes": _PROBE_PASSES}), []
     for _ in range(6):
-        start = time.perf_counter()
-        outside.run(probe)
-        seconds.append(time.perf_counter() - start)
-    # The fastest: a neighbour's burst here would make the workload too short for the rest of the benchmark.
+        seconds.append(outside.run(probe).cpu_seconds)
+    # CPU time, and the least of it: a neighbour's burst here would make the workload too short for all that follows.
     return Job(code=CODE, inputs={"passes": max(1, round(TARGET_SECONDS * _PROBE_PASSES / min(seconds)))})

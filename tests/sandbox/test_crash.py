@@ -1,0 +1,420 @@
+"""Whoever is killed, whenever: nothing is left behind, and the next run works."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ringfence import Job, Limits, open_sandbox
+from ringfence.base.errors import SandboxError
+from ringfence.sandbox.native import NativeSandbox, create
+
+from tests.attacks.host import Host, descendants
+from tests.conftest import ROOT, require
+from tests.sandbox.busy import (
+    UID_BASE,
+    Busy,
+    adopting_orphans,
+    assert_nothing_left,
+    children,
+    environment,
+    kill,
+    probe,
+    reap_orphans,
+)
+
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(120)]
+
+SURVIVORS = (
+    ("zygote",), ("warden",), ("init",), ("program",), ("zygote", "warden"), ("warden", "zygote"),
+    ("zygote", "program"), ("warden", "init"), ("init", "program"), ("program", "program"),
+)  # fmt: skip
+DEATHS = (
+    ("supervisor",), ("supervisor", "warden"), ("warden", "supervisor"), ("supervisor", "zygote"),
+    ("zygote", "supervisor"), ("supervisor", "init"), ("program", "supervisor"),
+)  # fmt: skip
+
+orphans = pytest.fixture(autouse=True)(adopting_orphans)
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A runtime directory of the test's own, for sandboxes opened here and in processes that it starts."""
+    require("linux")
+    place = tmp_path / "run"
+    place.mkdir(mode=0o700)
+    monkeypatch.setenv("RINGFENCE_RUNTIME_DIR", str(place))
+    monkeypatch.setenv("RINGFENCE_UID_BASE", str(UID_BASE))
+    return place
+
+
+@pytest.fixture
+def before(runtime: Path) -> Host:
+    return Host.settled()
+
+
+@pytest.fixture
+def sandbox(runtime: Path, before: Host) -> Iterator[NativeSandbox]:
+    with create({"profile": "plain", "park": "2"}) as sandbox:
+        assert probe(sandbox) == 0
+        yield sandbox
+    reap_orphans(set(before.processes))
+    assert_nothing_left(before, runtime)
+
+
+def pick(busy: Busy, roles: tuple[str, ...], dice: random.Random) -> list[int]:
+    there = busy.roles()
+    return [dice.choice(there[role]) for role in roles if there[role]]
+
+
+def next_open_works(before: Host, runtime: Path) -> None:
+    """The next owner sweeps what nobody was left to sweep."""
+    with open_sandbox("native:profile=plain,park=1") as sandbox:
+        assert probe(sandbox) == 0
+    assert_nothing_left(before, runtime)
+
+
+class TestRandomMoments:
+    @pytest.mark.parametrize("seed", [1, 2])
+    def test_a_supervisor_outlives_its_family(self, runtime: Path, before: Host, seed: int) -> None:
+        dice = random.Random(seed)
+        with Busy(runtime) as busy:
+            busy.up()
+            for _ in range(2):
+                for roles in dice.sample(SURVIVORS, len(SURVIVORS)):
+                    time.sleep(dice.uniform(0, 0.06))
+                    kill(pick(busy, roles, dice))
+                    assert busy.probe() <= 1, f"after {roles}"
+            tally = busy.stop()
+            busy.assert_family_gone()
+        assert not tally.wrong
+        assert tally.longest_streak <= 1
+        assert tally.runs > 20
+        assert_nothing_left(before, runtime)
+
+    @pytest.mark.parametrize("seed", range(14))
+    def test_a_supervisor_is_killed(self, runtime: Path, before: Host, seed: int) -> None:
+        dice = random.Random(seed)
+        roles = DEATHS[seed % len(DEATHS)]
+        with Busy(runtime) as busy:
+            busy.up()
+            time.sleep(dice.uniform(0, 0.1))
+            kill(pick(busy, roles, dice))
+            busy.assert_family_gone()
+        if "warden" not in roles:  # the warden has swept already; without it the next owner does
+            assert_nothing_left(before, runtime)
+        next_open_works(before, runtime)
+
+    @pytest.mark.parametrize("seed", range(10))
+    def test_a_supervisor_is_killed_while_it_starts(self, runtime: Path, before: Host, seed: int) -> None:
+        with Busy(runtime) as busy:
+            time.sleep(random.Random(seed).uniform(0.05, 0.6))
+            busy.signal(signal.SIGKILL)
+            busy.assert_family_gone()
+        next_open_works(before, runtime)
+
+
+class TestSignals:
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+    def test_a_supervisor_told_to_end_leaves_nothing(self, runtime: Path, before: Host, number: int) -> None:
+        with Busy(runtime) as busy:
+            busy.up()
+            busy.probe()
+            busy.signal(number)
+            assert busy.wait() == -number
+            busy.assert_family_gone()
+        assert_nothing_left(before, runtime)
+
+    def test_a_stopped_zygote_goes_with_its_supervisor(self, runtime: Path, before: Host) -> None:
+        with Busy(runtime) as busy:
+            busy.up()
+            os.kill(busy.roles()["zygote"][0], signal.SIGSTOP)
+            busy.signal(signal.SIGKILL)
+            busy.assert_family_gone()
+        assert_nothing_left(before, runtime)
+
+    def test_a_stopped_warden_does_not_keep_the_jobs_alive(self, runtime: Path, before: Host) -> None:
+        with Busy(runtime) as busy:
+            busy.up()
+            (warden,), (zygote,) = busy.roles()["warden"], busy.roles()["zygote"]
+            os.kill(warden, signal.SIGSTOP)
+            busy.signal(signal.SIGKILL)
+            deadline = time.monotonic() + 5
+            while children(zygote) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert not children(zygote)
+            os.kill(warden, signal.SIGCONT)
+            busy.assert_family_gone()
+        assert_nothing_left(before, runtime)
+
+
+class TestTwoSupervisors:
+    def test_the_death_of_one_does_not_disturb_the_other(self, runtime: Path, before: Host) -> None:
+        with Busy(runtime) as other:
+            other.up()
+            for _ in range(3):
+                with Busy(runtime) as victim:
+                    victim.up()
+                    time.sleep(0.05)
+                    victim.signal(signal.SIGKILL)
+                    victim.wait()
+                assert len(os.listdir(runtime)) == 1
+                assert other.probe() == 0
+            tally = other.stop()
+            other.assert_family_gone()
+        assert (tally.failures, tally.signalled, tally.wrong) == (0, 0, [])
+        assert_nothing_left(before, runtime)
+
+    def test_the_next_open_sweeps_after_a_dead_one_and_spares_the_living(self, runtime: Path, before: Host) -> None:
+        with Busy(runtime) as other:
+            other.up()
+            with Busy(runtime) as victim:
+                victim.up()
+                kill([victim.pid, *victim.roles()["warden"]])
+                victim.wait()
+            with open_sandbox("native:profile=plain,park=0") as third:
+                assert probe(third) == 0
+                assert len(os.listdir(runtime)) == 2
+            tally = other.stop()
+        assert (tally.failures, tally.signalled, tally.wrong) == (0, 0, [])
+        assert_nothing_left(before, runtime)
+
+
+class TestParkedChildren:
+    @pytest.mark.parametrize("who", ["program", "init"])
+    def test_the_dead_are_replaced_and_never_given_out(self, sandbox: NativeSandbox, who: str) -> None:
+        for _ in range(10):
+            assert sandbox.wait_parked(2, 10)
+            parked = sandbox.parked_pids()
+            inits = [pid for pid in zygote_children(sandbox) if pid not in parked]
+            kill(parked if who == "program" else inits)
+            await_gone(parked)
+            assert [sandbox.run(Job(code="result = 1")).result for _ in range(3)] == [1, 1, 1]
+            assert not set(parked) & set(sandbox.parked_pids())
+
+    def test_those_of_a_dead_zygote_are_not_given_out(self, sandbox: NativeSandbox) -> None:
+        for _ in range(5):
+            assert sandbox.wait_parked(2, 10)
+            kill(children(sandbox.warden_pid))
+            assert probe(sandbox) <= 1
+
+    def test_a_killed_warden_is_replaced(self, sandbox: NativeSandbox) -> None:
+        for _ in range(5):
+            kill([sandbox.warden_pid])
+            assert probe(sandbox) <= 1
+
+
+class TestRunningJobs:
+    def test_a_job_whose_zygote_dies_is_our_failure_and_not_its_own(self, sandbox: NativeSandbox) -> None:
+        started = threading.Event()
+        errors: list[str] = []
+
+        def run() -> None:
+            with pytest.raises(SandboxError) as caught:
+                sandbox.run(sleeper(), on_output=lambda *_: started.set())
+            errors.append(str(caught.value))
+
+        threads = [threading.Thread(target=run) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        assert started.wait(10)
+        kill(children(sandbox.warden_pid))
+        for thread in threads:
+            thread.join(10)
+        assert len(errors) == 3
+        assert all("again" in error for error in errors), errors
+        assert probe(sandbox) == 0
+
+    def test_close_ends_what_runs_in_other_threads(self, runtime: Path, before: Host) -> None:
+        for _ in range(3):
+            sandbox = create({"profile": "plain", "park": "2"})
+            ended: list[BaseException | None] = []
+            threads = [threading.Thread(target=lambda: ended.append(loop(sandbox))) for _ in range(4)]  # noqa: B023
+            for thread in threads:
+                thread.start()
+            time.sleep(0.1)
+            begun = time.monotonic()
+            sandbox.close()
+            for thread in threads:
+                thread.join(10)
+            assert time.monotonic() - begun < 8
+            assert [type(e) for e in ended] == [SandboxError] * 4, ended
+            assert_nothing_left(before, runtime)
+
+    def test_close_does_not_wait_for_a_stopped_zygote(self, runtime: Path, before: Host) -> None:
+        sandbox = create({"profile": "plain", "park": "2"})
+        assert sandbox.wait_parked(2, 10)
+        os.kill(children(sandbox.warden_pid)[0], signal.SIGSTOP)
+        ended: list[BaseException | None] = []
+        threads = [threading.Thread(target=lambda: ended.append(loop(sandbox))) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.1)
+        begun = time.monotonic()
+        sandbox.close()
+        for thread in threads:
+            thread.join(10)
+        assert time.monotonic() - begun < 8
+        assert [type(e) for e in ended] == [SandboxError] * 3, ended
+        assert_nothing_left(before, runtime)
+
+    def test_close_while_a_dead_zygote_is_being_replaced(self, runtime: Path, before: Host) -> None:
+        for pause in (0.0, 0.02, 0.1, 0.2):
+            sandbox = create({"profile": "plain", "park": "2"})
+            ended: list[BaseException | None] = []
+            threads = [threading.Thread(target=lambda: ended.append(loop(sandbox))) for _ in range(2)]  # noqa: B023
+            for thread in threads:
+                thread.start()
+            kill(children(sandbox.warden_pid))
+            time.sleep(pause)
+            sandbox.close()
+            for thread in threads:
+                thread.join(10)
+            assert [type(e) for e in ended] == [SandboxError] * 2, ended
+            assert_nothing_left(before, runtime)
+
+
+def sleeper() -> Job:
+    return Job(code="import time\nprint('on', flush=True)\ntime.sleep(60)", limits=Limits(wall_seconds=30))
+
+
+def loop(sandbox: NativeSandbox) -> BaseException | None:
+    """Run jobs until the sandbox is closed; what else than a SandboxError came, or the last of those."""
+    while True:
+        try:
+            sandbox.run(Job(code="import time\ntime.sleep(0.02)"))
+            sandbox.run(sleeper())
+        except SandboxError as e:
+            if "closed" in str(e):
+                return e
+        except Exception as e:  # noqa: BLE001 - the test compares it with what it should be
+            return e
+
+
+def zygote_children(sandbox: NativeSandbox) -> list[int]:
+    return [pid for zygote in children(sandbox.warden_pid) for pid in children(zygote)]
+
+
+def await_gone(pids: list[int], seconds: float = 5.0) -> None:
+    deadline = time.monotonic() + seconds
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+FORKING = """
+import os, sys, threading, time
+from ringfence import Job, open_sandbox, open_session
+from ringfence.base.errors import SandboxError
+
+def ok(sandbox):
+    assert sandbox.run(Job(code="result = 1")).result == 1
+
+def forked(act):
+    pid = os.fork()
+    if pid == 0:
+        act()
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+
+def use(sandbox):
+    try:
+        ok(sandbox)
+    except SandboxError as e:
+        assert "fork" in str(e), e
+    else:
+        raise AssertionError("a sandbox was used by a process that did not open it")
+"""
+
+FORKS = {
+    "the child leaves at once": "forked(lambda: None)",
+    "the child closes its copy": "forked(sandbox.close)",
+    "the child uses its copy": "forked(lambda: use(sandbox))",
+    "the child leaves through the with": """
+if os.fork() == 0:
+    sys.exit(0)
+os.wait()
+""",
+    "a job runs meanwhile": """
+ends = []
+job = Job(code="import time\\ntime.sleep(0.4)\\nresult = 2")
+thread = threading.Thread(target=lambda: ends.append(sandbox.run(job).result))
+thread.start()
+time.sleep(0.1)
+forked(sandbox.close)
+thread.join()
+assert ends == [2], ends
+""",
+    "a session is open": """
+session = sandbox.open_session()
+session.run("x = 1")
+forked(session.close)
+assert session.run("x + 1").result == 2
+session.close()
+""",
+    "a worker pool": """
+import multiprocessing
+with multiprocessing.get_context("fork").Pool(2) as workers:
+    assert workers.map(abs, [-1, -2]) == [1, 2]
+""",
+}
+
+
+class TestForks:
+    @pytest.mark.parametrize("act", FORKS.values(), ids=FORKS.keys())
+    def test_a_fork_of_the_supervisor_does_no_harm(self, runtime: Path, before: Host, act: str) -> None:
+        body = "ok(sandbox)\n" + act + "\nfor _ in range(4): ok(sandbox)\nsys.stdout.write('fine')\n"
+        program = FORKING + "with open_sandbox('native:profile=plain,park=2') as sandbox:\n" + indent(body)
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment(runtime), cwd=ROOT, timeout=30, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, "fine"), done.stdout + done.stderr
+        assert_nothing_left(before, runtime)
+
+    def test_a_forked_child_that_lives_on_does_not_keep_a_dead_supervisors_jobs(
+        self, runtime: Path, before: Host
+    ) -> None:
+        program = FORKING + """
+sandbox = open_sandbox('native:profile=plain,park=2')
+ok(sandbox)
+pid = os.fork()
+if pid == 0:
+    time.sleep(60)
+    os._exit(0)
+sys.stdout.write(f"{pid}\\n")
+sys.stdout.flush()
+time.sleep(60)
+"""
+        command = [sys.executable, "-c", program]
+        with subprocess.Popen(command, env=environment(runtime), cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
+            assert parent.stdout is not None
+            forked = int(parent.stdout.readline())
+            parent.kill()
+            parent.wait()
+            deadline = time.monotonic() + 5
+            while others(before) != {forked} and time.monotonic() < deadline:
+                time.sleep(0.01)
+            left = others(before)
+            kill([*left])
+        assert left == {forked}
+        reap_orphans(set(before.processes))
+        assert_nothing_left(before, runtime)
+
+
+def others(before: Host) -> set[int]:
+    reap_orphans(set(before.processes))
+    return set(descendants()) - set(before.processes)
+
+
+def indent(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
