@@ -146,7 +146,7 @@ class Busy:
     """A running `main`. Its block files are in `runtime`, which nobody else uses."""
 
     def __init__(self, runtime: Path, *, threads: int = 3, park: int = 2) -> None:
-        self._known = set(descendants())
+        self._known = set(children(os.getpid()))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.sandbox.busy", f"native:profile=plain,park={park}", str(threads)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
@@ -203,9 +203,11 @@ class Busy:
         assert not left, f"survived their supervisor: {left}"
 
     def _left(self) -> Mapping[int, str]:
+        """What is below this process, but for what is below the children that it had before."""
         self._process.poll()
         reap_orphans(self._known | {self.pid})
-        return {pid: what for pid, what in descendants().items() if pid not in self._known}
+        roots = [pid for pid in children(os.getpid()) if pid not in self._known]
+        return {pid: what for root in roots for pid, what in [(root, comm(root)), *descendants(root).items()]}
 
     def close(self) -> None:
         """End it, and whatever a failing test left of it."""

@@ -19,6 +19,7 @@ _WORK = "/job"
 
 def serve(channel: int, inputs: dict[str, object]) -> None:
     leave = os._exit
+    own_pid = os.getpid()
     module = types.ModuleType("__main__")
     box = program.ResultBox()
     module.__dict__.update(inputs, __builtins__=__builtins__, ringfence_result=box)
@@ -35,6 +36,9 @@ def serve(channel: int, inputs: dict[str, object]) -> None:
         module.__dict__.pop("result", None)
         cell = _Cell(code, path, module.__dict__)
         ending = _interruptible(functools.partial(program.attempt, cell.run, path), path)
+        if os.getpid() != own_pid:  # a fork that fell out of its cell: it must not answer for the session
+            program.flush_streams()
+            leave(ending.exit_code)
         figures = program.save_figures(figures, _WORK)
         value = box.value if box.filled else module.__dict__.get("result", cell.value)
         ending, report = _finish(ending, value, explicit=box.filled or "result" in module.__dict__)

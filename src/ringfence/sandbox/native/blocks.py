@@ -73,7 +73,11 @@ def take_block(folder: Path) -> Block:
         path = folder / f"block-{number}.json"
         fd = _lock(path, create=True)
         if fd is not None:
-            _sweep_noted(fd)
+            try:
+                _sweep_noted(fd)
+            except SandboxError:
+                os.close(fd)
+                continue
             return Block(number, path, fd)
     raise SandboxError(f"all {_MOST_BLOCKS} blocks in {folder} are held: close some sandboxes")
 

@@ -26,26 +26,37 @@ class Census:
 
 def take(roots: Iterable[int]) -> Census:
     """The trees under `roots`. For a job these are its program and its namespace's init, which adopts orphans."""
-    tree, threads, memory, ticks = list(roots), 0, 0, 0
-    for pid in tree:
+    threads, memory, ticks = 0, 0, 0
+    for pid in tree(roots):
         stat = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
         if not stat:
             continue  # it ended while we looked
         threads += int(stat[17])
         ticks += sum(int(t) for t in stat[11:15])  # with those of the children it has reaped
         memory += _proportional_bytes(pid)
-        tree += _children(pid)
     return Census(threads, memory, ticks / _TICKS)
+
+
+def tree(roots: Iterable[int]) -> list[int]:
+    found = list(roots)
+    for pid in found:
+        found += _children(pid)
+    return found
 
 
 def _proportional_bytes(pid: int) -> int:
     rows = (row.split() for row in _read(f"/proc/{pid}/smaps_rollup").splitlines())
-    return sum(int(row[1]) * 1024 for row in rows if row[0] in ("Pss_Anon:", "Pss_Shmem:"))
+    return sum(int(row[1]) * 1024 for row in rows if row[0] == "Pss_Anon:")
 
 
 def resident_bytes(pid: int) -> int:
     fields = _read(f"/proc/{pid}/statm").split()
     return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else 0
+
+
+def is_stopped(pid: int) -> bool:
+    state = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return not state or state[0] in ("T", "Z", "X")
 
 
 def _children(pid: int) -> list[int]:

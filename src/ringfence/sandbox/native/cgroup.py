@@ -18,6 +18,7 @@ from ringfence.base.errors import SandboxError
 from ringfence.sandbox.job import Limits
 
 _MOUNT = Path("/sys/fs/cgroup")
+_CONTROLLERS = ("memory", "pids", "cpu")  # of version 2; version 1 counts CPU time in one more, cpuacct
 _CPU_PERIOD_US = 100_000
 _MB = 1 << 20
 
@@ -58,7 +59,7 @@ def find_hierarchy(own: str, mounts: str, override: Path | None = None) -> Hiera
     None where there is none, or where it is not ours to write.
     """
     if override is not None:
-        return _usable(Hierarchy(2, dict.fromkeys(("memory", "pids", "cpu"), override)))
+        return _usable(Hierarchy(2, dict.fromkeys(_CONTROLLERS, override)))
     rows = [line.split() for line in mounts.splitlines()]
     groups = [line.split(":", 2) for line in own.splitlines()]
     version_1 = {
@@ -85,8 +86,8 @@ def _find_version_2(mount: Path, own: str) -> Hierarchy | None:
         if mount not in (candidate, *candidate.parents):
             break
         given = _read(candidate / "cgroup.subtree_control").split()
-        if {"memory", "pids", "cpu"} <= set(given):
-            found = _usable(Hierarchy(2, dict.fromkeys(("memory", "pids", "cpu"), candidate)))
+        if set(_CONTROLLERS) <= set(given):
+            found = _usable(Hierarchy(2, dict.fromkeys(_CONTROLLERS, candidate)))
             if found:
                 return found
     return None
@@ -120,11 +121,15 @@ class Group:
         for place in self.places:
             os.mkdir(place)
         self._limits: Limits | None = None
+        self._most: dict[str, int] = {}
         self.apply(limits)
 
     def open_procs(self) -> list[int]:
         """Descriptors a process writes "0" to, to move itself in."""
         return [os.open(place / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for place in self.places]
+
+    def pids(self) -> list[int]:
+        return [int(pid) for pid in _read(self._dirs["pids"] / "cgroup.procs").split()]
 
     def apply(self, limits: Limits) -> None:
         """Set the limits; those that are set already cost nothing."""
@@ -171,11 +176,22 @@ class Group:
         return _field(_read(self._dirs["memory"] / file), "oom_kill")
 
     def counters(self) -> Counters:
-        memory, pids = self._dirs["memory"], self._dirs["pids"]
-        peak = _read(memory / ("memory.peak" if self.version == 2 else "memory.max_usage_in_bytes"))
-        refused = _field(_read(pids / "pids.events"), "max")
-        processes = int(_read(pids / "pids.peak") or 0)
-        return Counters(self.cpu_seconds(), int(peak or 0), self.oom_kills(), refused, processes)
+        refused = _field(_read(self._dirs["pids"] / "pids.events"), "max")
+        if self.version == 2:
+            peak = self._peak("memory")
+        else:
+            peak = int(_read(self._dirs["memory"] / "memory.max_usage_in_bytes") or 0)
+        return Counters(self.cpu_seconds(), peak, self.oom_kills(), refused, self._peak("pids"))
+
+    def _peak(self, controller: str) -> int:
+        """The kernel's own peak; before Linux 6.1 (memory: 5.19) it keeps none, and this is the most we ever saw."""
+        place = self._dirs[controller]
+        kept = _read(place / f"{controller}.peak")
+        if kept:
+            return int(kept)
+        now = int(_read(place / f"{controller}.current") or 0)
+        self._most[controller] = max(now, self._most.get(controller, 0))
+        return self._most[controller]
 
     def remove(self) -> None:
         for place in self.places:
@@ -199,14 +215,30 @@ class GroupFolder:
         self.places = list(dict.fromkeys(self._dirs.values()))
 
     def make(self) -> None:
+        if self.version == 2:
+            _hand_down(self.places[0].parent)
         for place in self.places:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(place)
         if self.version == 2:
-            _write(self.places[0] / "cgroup.subtree_control", "+memory +pids +cpu")
+            _hand_down(self.places[0])
 
     def new(self, name: str, limits: Limits) -> Group:
         return Group(self.version, {c: place / name for c, place in self._dirs.items()}, limits)
+
+
+def _hand_down(place: Path) -> None:
+    """Give the groups below a version 2 group the controllers we need. One that was delegated to us may not yet."""
+    missing = sorted(set(_CONTROLLERS) - set(_read(place / "cgroup.subtree_control").split()))
+    if not missing:
+        return
+    try:
+        _write(place / "cgroup.subtree_control", " ".join(f"+{name}" for name in missing))
+    except OSError as e:
+        raise SandboxError(
+            f"control group {place} cannot hand down {', '.join(missing)} ({e.strerror}): move the processes in it "
+            "to a group below it, see that its own parent hands these down, or unset RINGFENCE_CGROUP"
+        ) from e
 
 
 def remove_group(place: Path, *, patience_seconds: float = 5.0) -> None:

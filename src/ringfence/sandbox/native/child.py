@@ -20,6 +20,7 @@ from ringfence.sandbox.native.cgroup import Counters, Group, GroupFolder
 from ringfence.sandbox.native.line import Line
 
 _READY_SECONDS = 60.0
+_PAUSE_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,39 @@ class Child:
 
     def interrupt(self) -> None:
         _signal(self.job_pidfd, signal.SIGINT)
+
+    def pause(self) -> None:
+        """Stop every process of the job; a few rounds, because one may fork while the others are stopped."""
+        for _ in range(_PAUSE_ROUNDS):
+            if not self._signal_all(signal.SIGSTOP):
+                return
+
+    def resume(self) -> None:
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: int) -> bool:
+        """Signal every process that is not stopped already, or to go on, all of them; False when there was none.
+
+        A pid may be another process's by the time it is signalled, so it is held by a pidfd and looked up again.
+        """
+        found = False
+        for pid in self._pids():
+            try:
+                pidfd = os.pidfd_open(pid)
+            except ProcessLookupError:
+                continue
+            try:
+                if pid in self._pids() and (number == signal.SIGCONT or not census.is_stopped(pid)):
+                    found = True
+                    _signal(pidfd, number)
+            finally:
+                os.close(pidfd)
+        return found
+
+    def _pids(self) -> list[int]:
+        if self.group:
+            return self.group.pids()
+        return [pid for pid in census.tree(self.host_pids) if pid != self.host_pids[0]]
 
     def reap(self, seconds: float = 30.0) -> messages.Exit:
         """Wait for the zygote's word that the whole namespace is gone."""

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from ringfence.sandbox.native import landlock, mounts, syscalls as sc
 
 CHANNEL_FD = 3  # where the guest finds its channel to the supervisor
-_DESCRIPTORS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +26,10 @@ class Template:
 
     plan: Sequence[mounts.Entry]
     seccomp: bytes
+    seccomp_with_mounts: bytes
     landlock_abi: int
     privileged: bool
+    descriptors: int  # how many a job may have; few where nothing counts what waits in sockets
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def contain(order: Order, template: Template) -> int:
             mounts.attach(tree)
         os.close(tree.tree_fd)
     os.chdir(mounts.WORK)
-    _set_fixed_limits()
+    _set_fixed_limits(template.descriptors)
     if has_proc:
         with open("/proc/self/oom_score_adj", "w") as f:
             f.write("1000")
@@ -76,7 +77,7 @@ def contain(order: Order, template: Template) -> int:
     if template.landlock_abi:
         writable = [mounts.SCRATCH, *mounts.SCRATCH_PARTS.values(), *(t.guest for t in trees if t.writable)]
         landlock.restrict(template.landlock_abi, writable, [f"/dev/{name}" for name in mounts.DEVICES])
-    sc.seccomp_filter(template.seccomp)
+    sc.seccomp_filter(template.seccomp_with_mounts if trees else template.seccomp)
     return scratch
 
 
@@ -102,7 +103,7 @@ def _isolate_network(template: Template) -> None:
     sc.unshare(flags)
 
 
-def _set_fixed_limits() -> None:
+def _set_fixed_limits(descriptors: int) -> None:
     for kind, value in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
@@ -110,7 +111,7 @@ def _set_fixed_limits() -> None:
         (resource.RLIMIT_NICE, 0),
         (resource.RLIMIT_RTPRIO, 0),
         (resource.RLIMIT_SIGPENDING, 1024),
-        (resource.RLIMIT_NOFILE, _DESCRIPTORS),
+        (resource.RLIMIT_NOFILE, descriptors),
     ):
         _, hard = resource.getrlimit(kind)
         if hard == resource.RLIM_INFINITY or hard > value:

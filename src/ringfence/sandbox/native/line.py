@@ -60,13 +60,19 @@ class Line:
         complaints = os.memfd_create("ringfence-stderr", os.MFD_CLOEXEC)
         _mind_forks().add(self)
         fds = (warden_end.fileno(), zygote_end.fileno(), block.fd)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-s", "-B", "-c", _BOOT, PACKAGE_PARENT, *map(str, fds)],
-            env=_ENVIRON, pass_fds=fds, cwd="/", start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaints,
-        )  # fmt: skip
-        warden_end.close()
-        zygote_end.close()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-s", "-B", "-c", _BOOT, PACKAGE_PARENT, *map(str, fds)],
+                env=_ENVIRON, pass_fds=fds, cwd="/", start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaints,
+            )  # fmt: skip
+        except OSError as e:
+            os.close(complaints)
+            block.release()
+            raise SandboxError(f"the native sandbox did not start ({e}); `ringfence doctor` says what is missing") from e
+        finally:
+            warden_end.close()
+            zygote_end.close()
         try:
             messages.send(self._life, messages.encode(setup))
             self._wait_ready(complaints)

@@ -94,6 +94,12 @@ _Verdict = int | _Check
 _UNIX_ONLY = _Check(0, _JEQ, (_AF_UNIX,), _RET_ALLOW, _RET_EPERM)
 
 
+# Limits and priorities of oneself only: pid 0.
+_OWN_ONLY_0 = _Check(0, _JEQ, (0,), _RET_ALLOW, _RET_EPERM)
+_OWN_ONLY_1 = _Check(1, _JEQ, (0,), _RET_ALLOW, _RET_EPERM)
+_SOCKET_BUFFERS = _Check(2, _JEQ, (7, 8, 32, 33), _RET_EPERM, _RET_ALLOW)  # SO_SNDBUF, SO_RCVBUF and forced
+
+
 def _no_bits(arg: int, bits: int) -> _Check:
     return _Check(arg, _JSET, (bits,), _RET_EPERM, _RET_ALLOW)
 
@@ -107,6 +113,8 @@ _SPECIAL: dict[str, _Verdict] = {
     # ENOSYS is what a file system without such locks says, and libraries know it. fcntl locks work.
     "flock": _RET_ENOSYS,
     "openat2": _RET_ENOSYS,
+    "prlimit64": _OWN_ONLY_0,
+    "setpriority": _OWN_ONLY_1,
     "ioctl": _Check(1, _JEQ, (_TIOCSTI, _TIOCLINUX, _TIOCSETD), _RET_EPERM, _RET_ALLOW),
     "prctl": _Check(0, _JEQ, _PRCTL, _RET_ALLOW, _RET_EPERM),
     "chmod": _no_bits(1, _SETID),
@@ -129,11 +137,19 @@ def numbers(machine: str) -> dict[str, int]:
     return {row[0]: int(row[column]) for row in rows if row[column] != "-"}
 
 
-def assemble(machine: str, *, memfd: bool) -> bytes:
-    """The filter for `machine`; without `memfd`, files in memory are refused because nothing would count them."""
-    verdicts: dict[int, _Verdict] = {nr: _SPECIAL.get(name, _RET_ALLOW) for name, nr in numbers(machine).items()}
-    if not memfd:
-        verdicts[numbers(machine)["memfd_create"]] = _RET_EPERM
+def assemble(machine: str, *, counted: bool, connect: bool) -> bytes:
+    """The filter for `machine`.
+
+    Where nothing counts the memory of the kernel (`counted` is false), files in memory and large socket buffers are
+    refused. Without `connect` no unix socket can be reached, for a job with mounts, which may hold a host's socket.
+    """
+    known = numbers(machine)
+    verdicts: dict[int, _Verdict] = {nr: _SPECIAL.get(name, _RET_ALLOW) for name, nr in known.items()}
+    if not counted:
+        verdicts[known["memfd_create"]] = _RET_EPERM
+        verdicts[known["setsockopt"]] = _SOCKET_BUFFERS
+    if not connect:
+        verdicts[known["connect"]] = _RET_EPERM
     head = [
         (_LD_ABS, 0, 0, _ARCH),
         (_JEQ, 1, 0, _ARCHES[machine]),

@@ -72,6 +72,7 @@ class NativeSession:
     def _run_cell(self, code: str, limits: Limits, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
         started = time.monotonic()
         dispatch.apply_limits(self._child, limits)
+        self._child.resume()
         before = self._child.counters()
         watch = Watch(self._child, limits, on_output=on_output, cancel=cancel, before=before)
         interrupted = False
@@ -103,7 +104,8 @@ class NativeSession:
         )  # fmt: skip
 
     def _rest(self) -> None:
-        """Start counting idle time; the timer ends the session if no cell comes."""
+        """Stop what the cell left running: between cells nobody watches its limits. Then count idle time."""
+        self._child.pause()
         self._timer = threading.Timer(self._idle_seconds, self._end_idle)
         self._timer.daemon = True
         self._timer.start()

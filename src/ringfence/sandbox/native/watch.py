@@ -24,6 +24,7 @@ _CHUNK = 1 << 16
 _MOST_REPORT_BYTES = 9 << 20  # the largest result, and a traceback
 _FLOOD = 256  # a program that writes this many times its cap is stopped: draining it costs the host CPU
 _TICK_SECONDS = 0.05
+_TINY, _DRIBBLES, _BREATH_SECONDS = 1024, 16, 0.002
 _KILL_SECONDS = 30.0
 _NEARLY_FULL = 0.98
 NOTHING_COUNTED = Counters()
@@ -111,6 +112,8 @@ class Watch:
         self._killed: Kill | None = None
         self._kill_deadline = 0.0
         self._disk_full = False
+        self._sampled = self._started
+        self._seen, self._dribbles = 0, 0
         self._peak = census.Census()
         self._before = before
         self._reported_at: float | None = None
@@ -164,7 +167,16 @@ class Watch:
             poll.unregister(self._cancel.fileno())
             self._kill("cancelled")
         self._check(time.monotonic())
+        self._breathe(ready)
         return ready
+
+    def _breathe(self, ready: set[int]) -> None:
+        """Let tiny writes pile up for a moment: a program that dribbles bytes must not keep us as busy as itself."""
+        seen = self.stdout.seen + self.stderr.seen + len(self._channel)
+        self._dribbles = self._dribbles + 1 if ready and seen - self._seen < _TINY else 0
+        self._seen = seen
+        if self._dribbles > _DRIBBLES:
+            time.sleep(_BREATH_SECONDS)
 
     def _read_channel(self) -> bool:
         """False when there is nothing more to read, or more than a report may hold."""
@@ -199,7 +211,8 @@ class Watch:
                 self.on_deadline = None
             else:
                 self._kill("timeout")
-        elif now - self._started > _TICK_SECONDS:
+        elif now - self._sampled > _TICK_SECONDS:
+            self._sampled = now
             self._sample()
 
     def _sample(self) -> None:
@@ -210,7 +223,8 @@ class Watch:
             seen = census.take(self._child.host_pids)
             self._peak = self._peak.highest(seen)
             # The libraries' own pages are shared with the zygote, so part of them is in every count.
-            over = seen.memory_bytes > (limits.memory_mb << 20) + self._child.base_memory_bytes
+            used = seen.memory_bytes + scratch_bytes(self._child.scratch)
+            over = used > (limits.memory_mb << 20) + self._child.base_memory_bytes
             cpu = seen.cpu_seconds
         else:
             counted = self._child.counters().since(self._before)
@@ -259,6 +273,12 @@ class Watch:
             peak=self._own_peak(exit_),
             reported_at=self._reported_at,
         )
+
+
+def scratch_bytes(scratch: int) -> int:
+    """What the scratch space holds, which is memory too; a control group counts it by itself."""
+    room = os.fstatvfs(scratch)
+    return (room.f_blocks - room.f_bfree) * room.f_frsize
 
 
 def disk_full(scratch: int) -> bool:

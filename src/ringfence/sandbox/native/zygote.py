@@ -48,9 +48,11 @@ def _settle(setup: messages.Setup) -> contain.Template:
     sc.prctl(sc.PR_SET_NO_NEW_PRIVS, 1)
     template = contain.Template(
         plan=plan,
-        seccomp=seccomp.assemble(sc.machine(), memfd=setup.count_memory),
+        seccomp=seccomp.assemble(sc.machine(), counted=setup.count_memory, connect=True),
+        seccomp_with_mounts=seccomp.assemble(sc.machine(), counted=setup.count_memory, connect=False),
         landlock_abi=sc.landlock_abi(),
         privileged=setup.privileged,
+        descriptors=1024 if setup.count_memory else 256,
     )
     gc.collect()
     if heap:
