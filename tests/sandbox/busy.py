@@ -61,7 +61,6 @@ class Tally:
     runs: int = 0
     signalled: int = 0  # runs that ended by SIGKILL, which only a test's own kill explains
     failures: int = 0  # SandboxErrors
-    longest_streak: int = 0  # of SandboxErrors one after another in one thread
     wrong: list[str] = field(default_factory=list)
 
 
@@ -76,7 +75,6 @@ class Crew:
             thread.start()
 
     def _work(self, offset: int) -> None:
-        streak = 0
         for turn in itertools.count(offset):
             if self._stopping.is_set():
                 return
@@ -84,10 +82,8 @@ class Crew:
             try:
                 outcome = self._sandbox.run(kind.job)
             except SandboxError as e:
-                streak += 1
                 with self._lock:
                     self.tally.failures += 1
-                    self.tally.longest_streak = max(self.tally.longest_streak, streak)
                 if "closed" in str(e):
                     return
                 continue
@@ -95,7 +91,6 @@ class Crew:
                 with self._lock:
                     self.tally.wrong.append(f"{type(e).__name__}: {e}")
                 continue
-            streak = 0
             with self._lock:
                 self.tally.runs += 1
                 if outcome.signal == signal.SIGKILL and outcome.status == "signal":
@@ -270,7 +265,7 @@ def adopting_orphans() -> Iterator[None]:
 def reap_orphans(known: set[int]) -> None:
     """Reap what came to us as an orphan and has ended; our own children are left to their owners."""
     for pid in children(os.getpid()):
-        if pid not in known and _stat(pid)[:1] == ["Z"]:
+        if pid not in known and state(pid) == "Z":
             os.waitpid(pid, os.WNOHANG)
 
 
@@ -290,6 +285,11 @@ def comm(pid: int) -> str:
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except (FileNotFoundError, ProcessLookupError):
         return ""
+
+
+def state(pid: int) -> str:
+    """One letter, as in /proc/PID/stat; none when it has ended and was reaped."""
+    return (_stat(pid) or [""])[0]
 
 
 def _stat(pid: int) -> list[str]:

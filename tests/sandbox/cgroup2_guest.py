@@ -163,7 +163,7 @@ def try_sweep() -> Json:
     return {"processes": len(before), "seconds": time.monotonic() - started, "left": groups()}
 
 
-def trytry_without_peaks() -> Json:
+def try_without_peaks() -> Json:
     """As on a kernel that keeps no peaks."""
     read = cgroup._read
     vars(cgroup).update(_read=lambda path: "" if path.name.endswith(".peak") else read(path))

@@ -30,10 +30,12 @@ from tests.sandbox.busy import (
     kill,
     probe,
     reap_orphans,
+    state,
 )
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(120)]
 
+THREADS = 3
 SURVIVORS = (
     ("zygote",), ("warden",), ("init",), ("program",), ("zygote", "warden"), ("warden", "zygote"),
     ("zygote", "program"), ("warden", "init"), ("init", "program"), ("program", "program"),
@@ -84,20 +86,21 @@ def next_open_works(before: Host, runtime: Path) -> None:
 
 
 class TestRandomMoments:
-    @pytest.mark.parametrize("seed", [1, 2])
+    @pytest.mark.parametrize("seed", [1, 2, 3])
     def test_a_supervisor_outlives_its_family(self, runtime: Path, before: Host, seed: int) -> None:
         dice = random.Random(seed)
-        with Busy(runtime) as busy:
+        with Busy(runtime, threads=THREADS) as busy:
             busy.up()
-            for _ in range(2):
-                for roles in dice.sample(SURVIVORS, len(SURVIVORS)):
-                    time.sleep(dice.uniform(0, 0.06))
-                    kill(pick(busy, roles, dice))
-                    assert busy.probe() <= 1, f"after {roles}"
+            for roles in dice.sample(SURVIVORS, len(SURVIVORS)):
+                time.sleep(dice.uniform(0, 0.06))
+                victims = pick(busy, roles, dice)
+                kill(victims)
+                await_gone(victims)  # a parked child that is still dying may be given out, see TestParkedChildren
+                assert busy.probe() <= 1, f"after {roles}"
             tally = busy.stop()
             busy.assert_family_gone()
         assert not tally.wrong
-        assert tally.longest_streak <= 1
+        assert tally.failures <= THREADS * len(SURVIVORS)
         assert tally.runs > 20
         assert_nothing_left(before, runtime)
 
@@ -114,7 +117,7 @@ class TestRandomMoments:
             assert_nothing_left(before, runtime)
         next_open_works(before, runtime)
 
-    @pytest.mark.parametrize("seed", range(10))
+    @pytest.mark.parametrize("seed", range(8))
     def test_a_supervisor_is_killed_while_it_starts(self, runtime: Path, before: Host, seed: int) -> None:
         with Busy(runtime) as busy:
             time.sleep(random.Random(seed).uniform(0.05, 0.6))
@@ -305,8 +308,9 @@ def zygote_children(sandbox: NativeSandbox) -> list[int]:
 
 
 def await_gone(pids: list[int], seconds: float = 5.0) -> None:
+    """Until none of them is there, or no more than an entry that waits to be reaped."""
     deadline = time.monotonic() + seconds
-    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+    while any(state(pid) not in ("", "Z") for pid in pids):
         assert time.monotonic() < deadline
         time.sleep(0.001)
 
@@ -406,8 +410,9 @@ time.sleep(60)
                 time.sleep(0.01)
             left = others(before)
             kill([*left])
+        while others(before):
+            time.sleep(0.01)
         assert left == {forked}
-        reap_orphans(set(before.processes))
         assert_nothing_left(before, runtime)
 
 

@@ -163,6 +163,8 @@ class Job:
         freeze(self, "argv", tuple(self.argv))
         freeze(self, "inputs", MappingProxyType(dict(self.inputs)))
         freeze(self, "files", MappingProxyType(dict(self.files)))
+        if self.artifacts_dir is not None:
+            freeze(self, "artifacts_dir", Path(self.artifacts_dir))
         freeze(self, "mounts", tuple(m if isinstance(m, Mount) else Mount.parse(m) for m in self.mounts))
 
 

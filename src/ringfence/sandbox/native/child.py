@@ -107,10 +107,12 @@ class Child:
             said, fds, _, _ = socket.recv_fds(self.channel, 4096, 1)
         except (TimeoutError, ConnectionResetError) as e:
             raise SandboxError("a child of the zygote did not get ready: run `ringfence doctor`") from e
-        if said != b"R" or len(fds) != 1:
-            why = said[1:].decode(errors="replace") if said.startswith(b"!") else "it died"
+        if said.startswith(b"!"):
+            why = said[1:].decode(errors="replace")
             kind = MountError if self.shape.mounts else SandboxError
             raise kind(f"the jail could not be set up ({why}): run `ringfence doctor`, and check the mounts if any")
+        if said != b"R" or len(fds) != 1:
+            raise SandboxError("a child died while its jail was set up: run the job again, or `ringfence doctor`")
         self.scratch = fds[0]
         os.set_inheritable(self.scratch, False)
         self.work = os.open("job", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.scratch)

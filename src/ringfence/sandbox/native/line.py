@@ -69,7 +69,9 @@ class Line:
         except OSError as e:
             os.close(complaints)
             block.release()
-            raise SandboxError(f"the native sandbox did not start ({e}); `ringfence doctor` says what is missing") from e
+            raise SandboxError(
+                f"the native sandbox did not start ({e}); `ringfence doctor` says what is missing"
+            ) from e
         finally:
             warden_end.close()
             zygote_end.close()

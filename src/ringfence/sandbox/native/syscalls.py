@@ -37,7 +37,7 @@ _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 
 
 def machine() -> str:
-    return os.uname().machine  # platform.machine() would keep the host's name in memory that jobs inherit
+    return os.uname().machine
 
 
 def _check(result: int, call: str, *what: object) -> int:

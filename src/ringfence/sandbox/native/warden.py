@@ -65,16 +65,18 @@ def _watch(life: socket.socket, zygote_pidfd: int) -> None:
             packet, _ = messages.receive(life)
             if not packet:
                 return
-            _answer(life, messages.decode_tree(packet))
+            _answer(life, messages.decode_tree(packet), zygote_pidfd)
         except (BrokenPipeError, ConnectionResetError):
             return  # the supervisor was killed before it read an answer
 
 
-def _answer(life: socket.socket, order: messages.TreeOrder) -> None:
+def _answer(life: socket.socket, order: messages.TreeOrder, zygote_pidfd: int) -> None:
     try:
         tree = _open_tree(order)
     except OSError as e:
-        messages.send(life, f"!{e}".encode())
+        # The kernel says so too when we fork and the first process of our children's namespace, the zygote, is dying.
+        if e.errno != errno.ENOMEM or not select.select([zygote_pidfd], [], [], 1.0)[0]:
+            messages.send(life, f"!{e}".encode())
     else:
         messages.send(life, b"ok", [tree])
         os.close(tree)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import platform
 import select
 import signal
 import socket
@@ -36,6 +37,7 @@ def _settle(setup: messages.Setup) -> contain.Template:
     """Everything that is done once, so that a fork needs as little as possible."""
     sc.unshare(sc.CLONE_NEWNS | sc.CLONE_NEWNET | sc.CLONE_NEWIPC | sc.CLONE_NEWUTS | sc.CLONE_NEWCGROUP)
     socket.sethostname("ringfence")
+    platform._uname_cache = None  # type: ignore[attr-defined]  # uuid, when imported, had it keep the host's name
     plan = mounts.runtime_plan(Path(setup.package_parent) / "ringfence")
     mounts.enter_view(plan, init.elf(sc.machine()))
     # Imports happen inside the view, which proves it complete; some want a place for temporary files.
