@@ -18,13 +18,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import pytest
+
 from ringfence import Job, Limits, open_sandbox
 from ringfence.base.errors import SandboxError
 from ringfence.sandbox import Sandbox
 from ringfence.sandbox.outcome import Status
 
 from tests.attacks.host import Host, descendants
-from tests.conftest import ROOT
+from tests.conftest import ROOT, require
 
 UID_BASE = 0x71000000  # not those of sandboxes that other tests have open in the usual runtime directory
 _PR_SET_CHILD_SUBREAPER = 36
@@ -190,6 +192,14 @@ class Busy:
             "program": [pid for pid in below if pid not in inits],
         }
 
+    def await_gone(self, pids: Sequence[int]) -> None:
+        """Wait for the end of some of the family; a zygote ends only when orphans of its namespace are reaped."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while any(state(pid) not in ("", "Z") for pid in pids):
+            reap_orphans(self._known | {self.pid})
+            assert time.monotonic() < deadline, {pid: (comm(pid), state(pid)) for pid in pids}
+            time.sleep(0.001)
+
     def assert_family_gone(self, seconds: float = _PATIENCE_SECONDS) -> None:
         """Nothing that this process or its orphans started is left. Orphans come to us (see adopting_orphans)."""
         deadline = time.monotonic() + seconds
@@ -252,6 +262,16 @@ def environment(runtime: Path) -> Mapping[str, str]:
     return os.environ | own
 
 
+def own_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A runtime directory of the test's own, for sandboxes opened here and in processes that it starts. A fixture."""
+    require("linux")
+    place = tmp_path / "run"
+    place.mkdir(mode=0o700)
+    monkeypatch.setenv("RINGFENCE_RUNTIME_DIR", str(place))
+    monkeypatch.setenv("RINGFENCE_UID_BASE", str(UID_BASE))
+    return place
+
+
 def adopting_orphans() -> Iterator[None]:
     """Make this process the parent of every orphan below it, so that none gets out of sight. For a fixture."""
     prctl = ctypes.CDLL(None, use_errno=True).prctl
@@ -312,6 +332,13 @@ def assert_nothing_left(before: Host, runtime: Path, seconds: float = _PATIENCE_
     """No process, group, mount, file or lock that was not there before."""
     before.assert_same_after(seconds)
     assert os.listdir(runtime) == []
+
+
+def next_open_works(before: Host, runtime: Path) -> None:
+    """The next owner sweeps what nobody was left to sweep."""
+    with open_sandbox("native:profile=plain,park=1") as sandbox:
+        assert probe(sandbox) == 0
+    assert_nothing_left(before, runtime)
 
 
 if __name__ == "__main__":

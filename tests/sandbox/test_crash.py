@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,18 +14,18 @@ import pytest
 
 from ringfence import Job, Limits, open_sandbox
 from ringfence.base.errors import SandboxError
-from ringfence.sandbox.native import NativeSandbox, create
+from ringfence.sandbox.native import create
+from ringfence.sandbox.native.fence import NativeSandbox
 
-from tests.attacks.host import Host, descendants
-from tests.conftest import ROOT, require
+from tests.attacks.host import Host
 from tests.sandbox.busy import (
-    UID_BASE,
     Busy,
     adopting_orphans,
     assert_nothing_left,
     children,
-    environment,
     kill,
+    next_open_works,
+    own_runtime,
     probe,
     reap_orphans,
     state,
@@ -46,17 +44,7 @@ DEATHS = (
 )  # fmt: skip
 
 orphans = pytest.fixture(autouse=True)(adopting_orphans)
-
-
-@pytest.fixture
-def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A runtime directory of the test's own, for sandboxes opened here and in processes that it starts."""
-    require("linux")
-    place = tmp_path / "run"
-    place.mkdir(mode=0o700)
-    monkeypatch.setenv("RINGFENCE_RUNTIME_DIR", str(place))
-    monkeypatch.setenv("RINGFENCE_UID_BASE", str(UID_BASE))
-    return place
+runtime = pytest.fixture(own_runtime)
 
 
 @pytest.fixture
@@ -78,13 +66,6 @@ def pick(busy: Busy, roles: tuple[str, ...], dice: random.Random) -> list[int]:
     return [dice.choice(there[role]) for role in roles if there[role]]
 
 
-def next_open_works(before: Host, runtime: Path) -> None:
-    """The next owner sweeps what nobody was left to sweep."""
-    with open_sandbox("native:profile=plain,park=1") as sandbox:
-        assert probe(sandbox) == 0
-    assert_nothing_left(before, runtime)
-
-
 class TestRandomMoments:
     @pytest.mark.parametrize("seed", [1, 2, 3])
     def test_a_supervisor_outlives_its_family(self, runtime: Path, before: Host, seed: int) -> None:
@@ -95,7 +76,7 @@ class TestRandomMoments:
                 time.sleep(dice.uniform(0, 0.06))
                 victims = pick(busy, roles, dice)
                 kill(victims)
-                await_gone(victims)  # a parked child that is still dying may be given out, see TestParkedChildren
+                busy.await_gone(victims)  # a parked child that is still dying may be given out, see TestParkedChildren
                 assert busy.probe() <= 1, f"after {roles}"
             tally = busy.stop()
             busy.assert_family_gone()
@@ -313,113 +294,3 @@ def await_gone(pids: list[int], seconds: float = 5.0) -> None:
     while any(state(pid) not in ("", "Z") for pid in pids):
         assert time.monotonic() < deadline
         time.sleep(0.001)
-
-
-FORKING = """
-import os, sys, threading, time
-from ringfence import Job, open_sandbox, open_session
-from ringfence.base.errors import SandboxError
-
-def ok(sandbox):
-    assert sandbox.run(Job(code="result = 1")).result == 1
-
-def forked(act):
-    pid = os.fork()
-    if pid == 0:
-        act()
-        os._exit(0)
-    assert os.waitpid(pid, 0)[1] == 0
-
-def use(sandbox):
-    try:
-        ok(sandbox)
-    except SandboxError as e:
-        assert "fork" in str(e), e
-    else:
-        raise AssertionError("a sandbox was used by a process that did not open it")
-"""
-
-FORKS = {
-    "the child leaves at once": "forked(lambda: None)",
-    "the child closes its copy": "forked(sandbox.close)",
-    "the child uses its copy": "forked(lambda: use(sandbox))",
-    "the child leaves through the with": """
-if os.fork() == 0:
-    sys.exit(0)
-os.wait()
-""",
-    "a job runs meanwhile": """
-ends = []
-job = Job(code="import time\\ntime.sleep(0.4)\\nresult = 2")
-thread = threading.Thread(target=lambda: ends.append(sandbox.run(job).result))
-thread.start()
-time.sleep(0.1)
-forked(sandbox.close)
-thread.join()
-assert ends == [2], ends
-""",
-    "a session is open": """
-session = sandbox.open_session()
-session.run("x = 1")
-forked(session.close)
-assert session.run("x + 1").result == 2
-session.close()
-""",
-    "a worker pool": """
-import multiprocessing
-with multiprocessing.get_context("fork").Pool(2) as workers:
-    assert workers.map(abs, [-1, -2]) == [1, 2]
-""",
-}
-
-
-class TestForks:
-    @pytest.mark.parametrize("act", FORKS.values(), ids=FORKS.keys())
-    def test_a_fork_of_the_supervisor_does_no_harm(self, runtime: Path, before: Host, act: str) -> None:
-        body = "ok(sandbox)\n" + act + "\nfor _ in range(4): ok(sandbox)\nsys.stdout.write('fine')\n"
-        program = FORKING + "with open_sandbox('native:profile=plain,park=2') as sandbox:\n" + indent(body)
-        done = subprocess.run(
-            [sys.executable, "-c", program], env=environment(runtime), cwd=ROOT, timeout=30, capture_output=True,
-            text=True, check=False,
-        )  # fmt: skip
-        assert (done.returncode, done.stdout) == (0, "fine"), done.stdout + done.stderr
-        assert_nothing_left(before, runtime)
-
-    def test_a_forked_child_that_lives_on_does_not_keep_a_dead_supervisors_jobs(
-        self, runtime: Path, before: Host
-    ) -> None:
-        program = FORKING + """
-sandbox = open_sandbox('native:profile=plain,park=2')
-ok(sandbox)
-pid = os.fork()
-if pid == 0:
-    time.sleep(60)
-    os._exit(0)
-sys.stdout.write(f"{pid}\\n")
-sys.stdout.flush()
-time.sleep(60)
-"""
-        command = [sys.executable, "-c", program]
-        with subprocess.Popen(command, env=environment(runtime), cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
-            assert parent.stdout is not None
-            forked = int(parent.stdout.readline())
-            parent.kill()
-            parent.wait()
-            deadline = time.monotonic() + 5
-            while others(before) != {forked} and time.monotonic() < deadline:
-                time.sleep(0.01)
-            left = others(before)
-            kill([*left])
-        while others(before):
-            time.sleep(0.01)
-        assert left == {forked}
-        assert_nothing_left(before, runtime)
-
-
-def others(before: Host) -> set[int]:
-    reap_orphans(set(before.processes))
-    return set(descendants()) - set(before.processes)
-
-
-def indent(text: str) -> str:
-    return "".join(f"    {line}\n" for line in text.splitlines())

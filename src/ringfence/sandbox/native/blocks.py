@@ -115,5 +115,5 @@ def _noted(text: bytes) -> Iterable[Path]:
     except (ValueError, KeyError, TypeError, RecursionError):
         return
     for group in groups:
-        if group.name.startswith("ringfence-") and ".." not in group.parts:
+        if group.name.startswith("ringfence-") and ".." not in group.parts and "\0" not in str(group):
             yield group

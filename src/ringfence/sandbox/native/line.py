@@ -67,6 +67,9 @@ class Line:
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaints,
             )  # fmt: skip
         except OSError as e:
+            self._closed = True
+            self._life.close()
+            self._control.close()
             os.close(complaints)
             block.release()
             raise SandboxError(
@@ -160,5 +163,10 @@ class Line:
 def _mind_forks() -> weakref.WeakSet[Line]:
     """The open lines of this process, which a fork of it does not own."""
     lines: weakref.WeakSet[Line] = weakref.WeakSet()
-    os.register_at_fork(after_in_child=lambda: [line.disown() for line in list(lines)])
+
+    def let_go() -> None:
+        for line in list(lines):
+            line.disown()
+
+    os.register_at_fork(after_in_child=let_go)
     return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import importlib
+import io
 import logging
 import sys
 import weakref
@@ -61,11 +62,22 @@ def _exercise_numpy() -> None:
 
 
 def _exercise_pandas() -> None:
+    """The calls of an ordinary strategy: pandas finds out much about types and kernels only when first asked."""
+    import numpy as np
     import pandas as pd
 
-    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=pd.date_range("2024-01-01", periods=3))
-    frame["a"].rolling(2).mean().to_list()
-    frame.resample("ME").sum()
+    close = pd.Series(np.linspace(100.0, 110.0, 64), index=pd.date_range("2024-01-01", periods=64, freq="h"))
+    frame = pd.DataFrame({"close": close, "volume": np.arange(64), "side": ["buy", "sell"] * 32})
+    for window in (frame["close"].rolling(5), frame["close"].ewm(span=5), frame["close"].expanding()):
+        window.mean()
+        window.std()
+    frame["signal"] = (frame["close"].pct_change().shift(1).fillna(0.0) > 0).astype(int)
+    frame.groupby("side")["close"].agg(["mean", "max"])
+    frame.resample("D").agg({"close": "last", "volume": "sum"})
+    frame.merge(frame[["volume", "close"]], on="volume").sort_values("volume").dropna()
+    pd.concat([frame, frame]).describe()
+    frame.loc[frame["close"] > 101.0, "close"].cumsum().iloc[-1]
+    pd.read_csv(io.StringIO(frame.to_csv()), index_col=0, parse_dates=True)
     str(frame)
 
 

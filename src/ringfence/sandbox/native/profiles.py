@@ -12,7 +12,6 @@ PROFILES: Mapping[str, tuple[str, ...]] = {
         "numpy.random",
         "pandas",
         "scipy.stats",
-        "scipy.optimize",
         "talib",
         "numba",
         "matplotlib.pyplot",

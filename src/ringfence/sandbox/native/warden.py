@@ -22,6 +22,8 @@ from pathlib import Path
 from ringfence.sandbox.native import blocks, messages, syscalls as sc
 from ringfence.sandbox.native.contain import name_process, write_id_maps
 
+_SIGNS_OF_DEATH = (errno.ENOMEM, errno.ESRCH, errno.ENOENT)
+
 
 def main(life_fd: int, control_fd: int, lock_fd: int) -> None:
     life = socket.socket(fileno=life_fd)
@@ -74,8 +76,9 @@ def _answer(life: socket.socket, order: messages.TreeOrder, zygote_pidfd: int) -
     try:
         tree = _open_tree(order)
     except OSError as e:
-        # The kernel says so too when we fork and the first process of our children's namespace, the zygote, is dying.
-        if e.errno != errno.ENOMEM or not select.select([zygote_pidfd], [], [], 1.0)[0]:
+        # Our children are in the zygote's namespace: when it dies they do, and no more can be made. That is no fault
+        # of the mount, so it gets no answer, and the supervisor sees us leave.
+        if e.errno not in _SIGNS_OF_DEATH or not select.select([zygote_pidfd], [], [], 1.0)[0]:
             messages.send(life, f"!{e}".encode())
     else:
         messages.send(life, b"ok", [tree])
@@ -84,13 +87,17 @@ def _answer(life: socket.socket, order: messages.TreeOrder, zygote_pidfd: int) -
 
 def _open_tree(order: messages.TreeOrder) -> int:
     tree = sc.open_tree(order.path)
-    if order.uid is not None:
-        owner = os.stat(order.path)
-        userns = _make_user_namespace(owner.st_uid, owner.st_gid, order.uid)
-        try:
-            sc.idmap_mount(tree, userns)
-        finally:
-            os.close(userns)
+    try:
+        if order.uid is not None:
+            owner = os.stat(order.path)
+            userns = _make_user_namespace(owner.st_uid, owner.st_gid, order.uid)
+            try:
+                sc.idmap_mount(tree, userns)
+            finally:
+                os.close(userns)
+    except OSError:
+        os.close(tree)
+        raise
     return tree
 
 
@@ -109,7 +116,7 @@ def _make_user_namespace(owner_uid: int, owner_gid: int, job_uid: int) -> int:
     os.close(done_write)  # or the end of a child that failed would not be seen
     try:
         if not os.read(done_read, 1):
-            raise OSError(errno.EPERM, "this machine lets nobody make a user namespace, which shows files as the job's")
+            raise OSError(errno.ESRCH, "no user namespace can be made to show its files as the job's own")
         write_id_maps(str(child), owner_uid, owner_gid, job_uid, job_uid)
         return os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     finally:
