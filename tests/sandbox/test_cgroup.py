@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ringfence.base.errors import SandboxError
+from ringfence.base.errors import SandboxError, SettingsError
 from ringfence.sandbox.job import Limits
 from ringfence.sandbox.native import cgroup
 from ringfence.sandbox.native.cgroup import Counters, Hierarchy, find_hierarchy
@@ -136,26 +136,16 @@ class TestFinder:
     def test_a_machine_without_has_none(self, tmp_path: Path, own: str, mounts: str) -> None:
         assert find(tmp_path, own, mounts) is None
 
-    def test_what_we_may_not_write_is_none(self) -> None:
-        """Not even for root: proc takes no directories, but says so by its mode."""
-        require("linux")
-        code = (
-            "import os, sys; from pathlib import Path; os.setresuid(65534, 65534, 65534);"
-            "from ringfence.sandbox.native.cgroup import find_hierarchy;"
-            "print(find_hierarchy('', '', Path('/sys/fs')))"
-        )
-        if os.geteuid() != 0:
-            code = code.replace("os.setresuid(65534, 65534, 65534);", "")
-        src = str(Path(cgroup.__file__).parents[3])
-        imported_first = f"import sys; sys.path.insert(0, {src!r}); import ringfence.sandbox.native.cgroup; {code}"
-        done = subprocess.run([sys.executable, "-c", imported_first], capture_output=True, text=True, check=True)
-        assert done.stdout == "None\n"
-
     def test_an_override_is_taken_as_version_2(self, tmp_path: Path) -> None:
+        (tmp_path / "cgroup.procs").touch()
         found = find_hierarchy(V1_OWN, V1_MOUNTS, tmp_path)
         assert found is not None
         assert (found.version, found.places) == (2, [tmp_path])
-        assert find_hierarchy(V1_OWN, V1_MOUNTS, tmp_path / "missing") is None
+
+    def test_an_override_that_is_no_group_of_ours_is_refused_and_not_passed_over(self, tmp_path: Path) -> None:
+        for path in (tmp_path, tmp_path / "missing"):
+            with pytest.raises(SettingsError, match="RINGFENCE_CGROUP"):
+                find_hierarchy(V1_OWN, V1_MOUNTS, path)
 
 
 class TestCounters:

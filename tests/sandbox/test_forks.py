@@ -101,7 +101,7 @@ from pathlib import Path
 from ringfence import open_sandbox
 from ringfence.sandbox.native import messages
 sandbox = open_sandbox("native:profile=plain,park=1")
-life = sandbox._pool._cradle.line._life
+life = sandbox._pools.lean._cradle.line._life
 for _ in range({orders}):
     messages.send(life, messages.encode(messages.TreeOrder(path="/etc", uid=None)))
 time.sleep({pause})

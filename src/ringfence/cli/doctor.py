@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,10 @@ def register(app: typer.Typer, name: str, line: str) -> None:
 
 
 def doctor(as_json: AsJson = False) -> int:
+    from ringfence.base.config import Settings
     from ringfence.sandbox.doctor import examine
 
-    report = examine()
+    report = examine(Settings.from_env(os.environ))
     if as_json:
         emit(sys.stdout, _to_json(report) + "\n")
     else:

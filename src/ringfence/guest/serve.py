@@ -11,6 +11,7 @@ import io
 import json
 import os
 import resource
+import secrets
 import socket
 import sys
 from typing import TypedDict
@@ -27,7 +28,7 @@ class Order(TypedDict):
     name: str
     argv: list[str]
     inputs: dict[str, object]
-    seed: int
+    seed: int | None  # None: the child's own
     cpu_seconds: int | None
     file_bytes: int
     data_bytes: int | None
@@ -36,6 +37,7 @@ class Order(TypedDict):
 
 def main(channel: int, scratch: int) -> None:
     rehearse()  # again, in the child: the pages it touches are copied now and not while a job waits
+    seeds.reseed(secrets.randbits(64))  # or all children of one zygote would draw the same numbers
     _open_streams()
     with socket.socket(fileno=os.dup(channel)) as sock:
         socket.send_fds(sock, [b"R"], [scratch])
@@ -45,7 +47,8 @@ def main(channel: int, scratch: int) -> None:
         return
     order: Order = json.loads(frame)
     _limit(order)
-    seeds.reseed(order["seed"])
+    if order["seed"] is not None:
+        seeds.reseed(order["seed"])
     gc.enable()
     if order["kind"] == "session":
         session.serve(channel, order["inputs"])

@@ -105,8 +105,8 @@ def _groups(settings: Settings) -> Check:
         return Check("control groups", True, f"version {hierarchy.version}: {', '.join(hierarchy.dirs)} in {places}")
     how = "none that we may write: memory is bounded by RLIMIT_DATA and polling, CPUs by affinity"
     remedy = (
-        "run as root, or give this user a delegated group and set RINGFENCE_CGROUP to it: "
-        "systemd-run --user --scope -p Delegate=yes"
+        "run as root; or, in a group delegated to you (systemd-run --user --scope -p Delegate=yes bash), move the "
+        "shell to a group below it (mkdir $g/shell; echo $$ > $g/shell/cgroup.procs) and set RINGFENCE_CGROUP=$g"
     )
     return Check("control groups", False, how, remedy)
 
@@ -127,7 +127,7 @@ def _libraries() -> Check:
 
     from ringfence.sandbox.native.profiles import PROFILES
 
-    wanted = sorted({name.partition(".")[0] for name in PROFILES["quant"]})
+    wanted = sorted({name.partition(".")[0] for name in PROFILES["quant"].full})
     missing = [name for name in wanted if find_spec(name) is None]
     if missing:
         return Check("libraries", False, f"missing: {', '.join(missing)}", "pip install 'ringfence[guest,backtesting]'")

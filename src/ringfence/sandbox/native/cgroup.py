@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ringfence.base.errors import SandboxError
+from ringfence.base.errors import SandboxError, SettingsError
 from ringfence.sandbox.job import Limits
 
 _MOUNT = Path("/sys/fs/cgroup")
@@ -59,6 +59,8 @@ def find_hierarchy(own: str, mounts: str, override: Path | None = None) -> Hiera
     None where there is none, or where it is not ours to write.
     """
     if override is not None:
+        if not os.access(override / "cgroup.procs", os.W_OK):
+            raise SettingsError(f"RINGFENCE_CGROUP={override} is not a control group of version 2 that we may write")
         return _usable(Hierarchy(2, dict.fromkeys(_CONTROLLERS, override)))
     rows = [line.split() for line in mounts.splitlines()]
     groups = [line.split(":", 2) for line in own.splitlines()]
@@ -99,9 +101,13 @@ def _usable(hierarchy: Hierarchy) -> Hierarchy | None:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text()
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:  # a file that this kernel's version of the controller does not have
         return ""
+    try:
+        return os.read(fd, 1 << 16).decode()
+    finally:
+        os.close(fd)
 
 
 def _write(path: Path, text: str) -> None:

@@ -43,7 +43,7 @@ def send_order(
         "name": name,
         "argv": list(argv),
         "inputs": dict(inputs),
-        "seed": secrets.randbits(64) if seed is None else seed,
+        "seed": seed,
         "cpu_seconds": None if limits.cpu_seconds is None else math.ceil(limits.cpu_seconds) + 1,
         "file_bytes": limits.disk_mb << 20,
         "data_bytes": limits.memory_mb << 21 if uncounted else None,

@@ -11,7 +11,7 @@ from ringfence.sandbox.job import Cancel, Job, Limits, Mount
 from ringfence.sandbox.native import dispatch
 from ringfence.sandbox.native.child import Child, Shape
 from ringfence.sandbox.native.isolation import Means
-from ringfence.sandbox.native.pool import Pool
+from ringfence.sandbox.native.pools import Pools
 from ringfence.sandbox.native.session import NativeSession
 from ringfence.sandbox.native.verdict import judge
 from ringfence.sandbox.native.watch import Watch
@@ -24,9 +24,9 @@ class NativeSandbox:
     """One zygote with its pool. Safe from many threads; close it, or use it in a `with`."""
 
     def __init__(
-        self, pool: Pool, means: Means, *, maximum: Limits | None, max_running: int, allow_weaker: bool
+        self, pools: Pools, means: Means, *, maximum: Limits | None, max_running: int, allow_weaker: bool
     ) -> None:
-        self._pool, self.means, self._maximum = pool, means, maximum
+        self._pools, self.means, self._maximum = pools, means, maximum
         self._allow_weaker = allow_weaker
         self._running = threading.BoundedSemaphore(max_running)
 
@@ -37,7 +37,7 @@ class NativeSandbox:
             mount.check_host()
         with self._running:
             started = time.monotonic()
-            child, parked = self._pool.take(Shape(job.limits.disk_mb, mounts))
+            child, parked = self._pools.pool_for(job.code).take(Shape(job.limits.disk_mb, mounts))
             try:
                 return self._run_in(child, job, on_output, cancel, {"parked" if parked else "forked": _since(started)})
             finally:
@@ -74,7 +74,7 @@ class NativeSandbox:
     ) -> NativeSession:
         limits = limits or Limits()
         self.check(limits)
-        child, _ = self._pool.take(Shape(limits.disk_mb))
+        child, _ = self._pools.lean.take(Shape(limits.disk_mb))
         return NativeSession(child, limits, check=self.check, means=self.means, idle_seconds=idle_seconds, seed=seed)
 
     def check(self, limits: Limits) -> None:
@@ -87,17 +87,17 @@ class NativeSandbox:
 
     def wait_parked(self, count: int, timeout_seconds: float) -> bool:
         """Wait until `count` children are parked; False if they are not in time."""
-        return self._pool.wait_parked(count, timeout_seconds)
+        return self._pools.lean.wait_parked(count, timeout_seconds)
 
     def parked_pids(self) -> list[int]:
-        return self._pool.parked_pids()
+        return self._pools.lean.parked_pids()
 
     @property
     def warden_pid(self) -> int:
-        return self._pool.warden_pid
+        return self._pools.lean.warden_pid
 
     def close(self) -> None:
-        self._pool.close()
+        self._pools.close()
 
     def __enter__(self) -> NativeSandbox:
         return self

@@ -16,6 +16,7 @@ from ringfence.sandbox.native.fence import NativeSandbox
 from ringfence.sandbox.native.isolation import Means
 from ringfence.sandbox.native.line import PACKAGE_PARENT, Line
 from ringfence.sandbox.native.pool import Pool
+from ringfence.sandbox.native.pools import Pools
 
 
 def open_native(
@@ -26,13 +27,12 @@ def open_native(
     hierarchy = find_hierarchy(settings)
     means = find_means(hierarchy)
     folder = blocks.runtime_dir(settings.runtime_dir, os.getuid(), xdg_runtime_dir)
-    modules = profiles.PROFILES[profile] if preload else ()
 
-    def start() -> Cradle:
-        return _start(settings, means, hierarchy, folder, modules)
+    def make_pool(modules: Sequence[str]) -> Pool:
+        return Pool(lambda: _start(settings, means, hierarchy, folder, modules), park=park, limits=Limits())
 
     return NativeSandbox(
-        Pool(start, park=park, limits=Limits()),
+        Pools(make_pool, profiles.PROFILES[profile] if preload else profiles.Profile()),
         means,
         maximum=_maximum(settings),
         max_running=max(1, settings.max_running),
