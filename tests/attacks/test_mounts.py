@@ -6,6 +6,8 @@ import os
 import socket
 from pathlib import Path
 
+import pytest
+
 from ringfence import Job
 from ringfence.sandbox import Sandbox
 
@@ -123,3 +125,18 @@ def test_a_socket_inside_a_mount_is_not_reached(sandbox: Sandbox, canary: Canary
     assert (outcome.result, visitors) == (None, 0), "the guest reached a socket of the host"
     canary.untouched()
     assert_serves(sandbox)
+
+
+def test_a_datagram_socket_inside_a_mount_is_not_reached(sandbox: Sandbox, tmp_path: Path) -> None:
+    """A datagram needs no connection."""
+    tmp_path.chmod(0o755)
+    door = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(door))
+        door.chmod(0o777)
+        listener.settimeout(1)
+        code = "import socket\nsocket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', '/data/notify')"
+        outcome = sandbox.run(Job(code=code, mounts=[f"{tmp_path}:/data"]))
+        assert outcome.status == "error"
+        with pytest.raises(TimeoutError):
+            listener.recv(10)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from ringfence.base.errors import SandboxError, SettingsError
 from ringfence.sandbox import Sandbox, open_sandbox, open_session
 from ringfence.sandbox.job import Job
+from ringfence.sandbox.native import create
 from ringfence.testing import SandboxSuite
 
 
@@ -52,6 +55,15 @@ class TestPlainProfile:
     def test_nothing_parked_is_served_on_demand(self) -> None:
         with open_sandbox("native:profile=plain,park=0") as sandbox:
             assert [sandbox.run(Job(code=f"result = {i}")).result for i in range(3)] == [0, 1, 2]
+
+    def test_a_parked_child_that_dies_with_its_order_unread_is_replaced(self) -> None:
+        with create({"profile": "plain", "park": "1"}) as sandbox:
+            assert sandbox.wait_parked(1, 10)
+            (parked,) = sandbox.parked_pids()
+            os.kill(parked, signal.SIGSTOP)
+            threading.Timer(0.3, os.kill, (parked, signal.SIGKILL)).start()
+            outcome = sandbox.run(Job(code="result = 6 * 7"))
+            assert (outcome.status, outcome.result) == ("ok", 42)
 
     def test_a_closed_sandbox_refuses_and_may_be_closed_again(self) -> None:
         sandbox = open_sandbox("native:profile=plain")

@@ -37,6 +37,10 @@ class User:
     gid: int
 
 
+class NeverStarted(SandboxError):
+    """The child died with its order unread, so the job has not begun and can be given to another."""
+
+
 class Users:
     """Who jobs run as: ids that are each lent to one child at a time, the longest unused first; or always the same."""
 

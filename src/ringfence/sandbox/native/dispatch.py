@@ -13,7 +13,7 @@ from ringfence.guest import wire
 from ringfence.sandbox.artifacts import Collected
 from ringfence.sandbox.job import Device, Json, Limits
 from ringfence.sandbox.native.cgroup import Counters
-from ringfence.sandbox.native.child import Child, User
+from ringfence.sandbox.native.child import Child, NeverStarted, User
 from ringfence.sandbox.native.isolation import Means
 from ringfence.sandbox.native.verdict import Verdict
 from ringfence.sandbox.native.watch import Evidence, Watch
@@ -56,12 +56,15 @@ def send(child: Child, payload: bytes) -> None:
     try:
         child.channel.sendall(wire.pack(payload))
     except (BrokenPipeError, ConnectionResetError) as e:
-        raise SandboxError("the child died before it got its job: run it again") from e
+        raise NeverStarted("the child died before it got its job: run it again") from e
 
 
 def apply_limits(child: Child, limits: Limits) -> None:
     if child.group:
-        child.group.apply(limits)
+        try:
+            child.group.apply(limits)
+        except FileNotFoundError as e:  # swept, because the zygote is gone
+            raise SandboxError("the zygote is gone: run the job again, a new one will be started") from e
     else:
         cores = sorted(os.sched_getaffinity(0))[: max(1, math.ceil(limits.cpus))]
         os.sched_setaffinity(child.host_pids[1], cores)

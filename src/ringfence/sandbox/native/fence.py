@@ -9,7 +9,7 @@ from ringfence.base.errors import RefusedError
 from ringfence.sandbox import OnOutput, artifacts
 from ringfence.sandbox.job import Cancel, Job, Limits, Mount
 from ringfence.sandbox.native import dispatch
-from ringfence.sandbox.native.child import Child, Shape
+from ringfence.sandbox.native.child import Child, NeverStarted, Shape
 from ringfence.sandbox.native.isolation import Means
 from ringfence.sandbox.native.pools import Pools
 from ringfence.sandbox.native.session import NativeSession
@@ -18,6 +18,7 @@ from ringfence.sandbox.native.watch import Watch
 from ringfence.sandbox.outcome import Outcome
 
 _MS = 1000.0
+_TRIES = 3  # children for one job, where one dies before it has read its order
 
 
 class NativeSandbox:
@@ -36,12 +37,21 @@ class NativeSandbox:
         for mount in mounts:
             mount.check_host()
         with self._running:
-            started = time.monotonic()
-            child, parked = self._pools.pool_for(job.code).take(Shape(job.limits.disk_mb, mounts))
-            try:
-                return self._run_in(child, job, on_output, cancel, {"parked" if parked else "forked": _since(started)})
-            finally:
-                child.discard()
+            shape = Shape(job.limits.disk_mb, mounts)
+            for _ in range(_TRIES):
+                try:
+                    return self._run_in_one(shape, job, on_output, cancel)
+                except NeverStarted:
+                    continue  # a parked child that something killed, such as a host out of memory
+            return self._run_in_one(shape, job, on_output, cancel)
+
+    def _run_in_one(self, shape: Shape, job: Job, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
+        started = time.monotonic()
+        child, parked = self._pools.pool_for(job.code).take(shape)
+        try:
+            return self._run_in(child, job, on_output, cancel, {"parked" if parked else "forked": _since(started)})
+        finally:
+            child.discard()
 
     def _run_in(
         self, child: Child, job: Job, on_output: OnOutput | None, cancel: Cancel | None, stages: dict[str, float]

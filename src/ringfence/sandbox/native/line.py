@@ -42,8 +42,9 @@ _ENVIRON = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 
+# This very copy of ringfence, whatever else is installed; but nothing beside it may stand in for the standard library.
 _BOOT = (
-    "import sys; sys.path.append(sys.argv[1]); "
+    "import sys; sys.path.insert(0, sys.argv[1]); import ringfence; sys.path.append(sys.path.pop(0)); "
     "from ringfence.sandbox.native.warden import main; main(*map(int, sys.argv[2:5]))"
 )
 

@@ -86,12 +86,13 @@ class _Check:
     jump: int
     values: tuple[int, ...]
     hit: int
-    miss: int
+    miss: int | _Check
 
 
 _Verdict = int | _Check
 
 _UNIX_ONLY = _Check(0, _JEQ, (_AF_UNIX,), _RET_ALLOW, _RET_EPERM)
+_UNIX_STREAMS = _Check(1, _JSET, (2,), _RET_EPERM, _UNIX_ONLY)  # SOCK_DGRAM is 2, and SOCK_RAW, 3, means the same
 
 
 # Limits and priorities of oneself only: pid 0.
@@ -149,7 +150,9 @@ def assemble(machine: str, *, counted: bool, connect: bool) -> bytes:
         verdicts[known["memfd_create"]] = _RET_EPERM
         verdicts[known["setsockopt"]] = _SOCKET_BUFFERS
     if not connect:
+        # A datagram socket needs no connection: it sends to an address, which sendmsg has behind a pointer.
         verdicts[known["connect"]] = _RET_EPERM
+        verdicts[known["socket"]] = verdicts[known["socketpair"]] = _UNIX_STREAMS
     head = [
         (_LD_ABS, 0, 0, _ARCH),
         (_JEQ, 1, 0, _ARCHES[machine]),
@@ -190,7 +193,8 @@ def _leaf(verdict: _Verdict) -> Iterable[tuple[int, int, int, int]]:
         yield (_RET, 0, 0, verdict)
         return
     yield (_LD_ABS, 0, 0, _ARG0 + 8 * verdict.arg)  # the low half: all these arguments are 32 bits wide
-    for left, value in zip(range(len(verdict.values), 0, -1), verdict.values, strict=True):
-        yield (verdict.jump, left, 0, value)
-    yield (_RET, 0, 0, verdict.miss)
+    miss = list(_leaf(verdict.miss))
+    for others, value in zip(reversed(range(len(verdict.values))), verdict.values, strict=True):
+        yield (verdict.jump, others + len(miss), 0, value)
+    yield from miss
     yield (_RET, 0, 0, verdict.hit)

@@ -18,7 +18,7 @@ from ringfence.sandbox import OnOutput, Stream
 from ringfence.sandbox.job import Cancel, Limits
 from ringfence.sandbox.native import census, messages
 from ringfence.sandbox.native.cgroup import Counters
-from ringfence.sandbox.native.child import Child
+from ringfence.sandbox.native.child import Child, NeverStarted
 
 _CHUNK = 1 << 16
 _MOST_REPORT_BYTES = 9 << 20  # the largest result, and a traceback
@@ -117,6 +117,7 @@ class Watch:
         self._peak = census.Census()
         self._before = before
         self._reported_at: float | None = None
+        self._order_unread = False
         self.on_deadline: Callable[[], float] | None = None  # a session's first, gentle try; returns the grace
 
     def until_exit(self) -> Evidence:
@@ -128,6 +129,8 @@ class Watch:
             if self._child.status.fileno() in ready:
                 exit_ = self._child.reap()
         self._drain_everything()
+        if self._order_unread and self._killed is None:
+            raise NeverStarted("the child died before it got its job: run it again")
         return self._evidence(exit_)
 
     def until_report(self) -> Evidence:
@@ -183,6 +186,9 @@ class Watch:
         try:
             chunk = self._child.channel.recv(_CHUNK)
         except ConnectionResetError:
+            # The kernel says so when a socket is closed with something unread in it. We send one order and nothing
+            # more, so a program that has begun cannot bring this about.
+            self._order_unread = True
             return False
         self._channel += chunk
         if self._reported_at is None and self._report() is not None:

@@ -100,27 +100,41 @@ class _Nursery:
                 self._bear(messages.decode_fork(packet), fds)
 
     def _bear(self, order: messages.ForkOrder, fds: Sequence[int]) -> None:
-        channel, stdout, stderr, status = fds[:4]
-        trees = fds[4 + order.groups :]
-        sc.unshare(sc.CLONE_NEWPID)
-        init_pid = os.posix_spawn(mounts.INIT, [mounts.INIT], {})
-        job_pid = os.fork()
-        if job_pid == 0:
-            job_mounts = [mounts.JobMount(fd, *m) for fd, m in zip(trees, order.mounts, strict=True)]
-            groups = fds[4 : 4 + order.groups]
-            self._live(contain.Order(channel, stdout, stderr, groups, job_mounts, order.uid, order.gid, order.disk_mb))
-        sc.setns(self._own_namespace, sc.CLONE_NEWPID)
-        for fd in (*fds[:3], *fds[4:]):
-            os.close(fd)
-        birth = _Birth(init_pid, socket.socket(fileno=status))
-        birth.job_pid = job_pid
-        birth.waiting.add(job_pid)
-        self._births[init_pid] = self._births[job_pid] = birth
-        pidfds = [os.pidfd_open(init_pid), os.pidfd_open(job_pid)]
+        status = socket.socket(fileno=fds[3])
+        try:
+            birth = self._fork(order, fds, status)
+        except OSError:  # no process to be had now: the supervisor sees the status socket close, and the others live
+            status.close()
+            return
+        finally:
+            for fd in (*fds[:3], *fds[4:]):
+                os.close(fd)
+        pidfds = [os.pidfd_open(birth.init_pid), os.pidfd_open(birth.job_pid)]
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the supervisor gave this child up
             messages.send(birth.status, b"born", pidfds)
         for fd in pidfds:
             os.close(fd)
+
+    def _fork(self, order: messages.ForkOrder, fds: Sequence[int], status: socket.socket) -> _Birth:
+        """Init, then the job, into a new pid namespace; then back to our own."""
+        sc.unshare(sc.CLONE_NEWPID)
+        try:
+            birth = _Birth(os.posix_spawn(mounts.INIT, [mounts.INIT], {}), status)
+            try:
+                birth.job_pid = os.fork()
+            except OSError:
+                os.kill(birth.init_pid, signal.SIGKILL)  # reaped with the others; nobody waits for it
+                raise
+            if birth.job_pid == 0:
+                split = 4 + order.groups
+                trees = [mounts.JobMount(fd, *m) for fd, m in zip(fds[split:], order.mounts, strict=True)]
+                ends, groups = (fds[0], fds[1], fds[2]), fds[4:split]
+                self._live(contain.Order(*ends, groups, trees, order.uid, order.gid, order.disk_mb))
+        finally:
+            sc.setns(self._own_namespace, sc.CLONE_NEWPID)
+        birth.waiting.add(birth.job_pid)
+        self._births[birth.init_pid] = self._births[birth.job_pid] = birth
+        return birth
 
     def _live(self, order: contain.Order) -> None:
         """The child's whole life; never returns."""
