@@ -19,7 +19,9 @@ if TYPE_CHECKING:
         RefusedError as RefusedError,
         RingfenceError as RingfenceError,
         SandboxError as SandboxError,
+        SettingsError as SettingsError,
         SourceError as SourceError,
+        SourceTooLarge as SourceTooLarge,
     )
     from ringfence.sandbox import open_sandbox as open_sandbox, open_session as open_session
     from ringfence.sandbox.job import Cancel as Cancel, Job as Job, Limits as Limits, Mount as Mount
@@ -45,6 +47,8 @@ _HOMES = {
     "MountError": "ringfence.base.errors",
     "RefusedError": "ringfence.base.errors",
     "SandboxError": "ringfence.base.errors",
+    "SettingsError": "ringfence.base.errors",
+    "SourceTooLarge": "ringfence.base.errors",
 }
 
 __all__ = [*_HOMES, "__version__"]

@@ -41,6 +41,12 @@ class TestNative(SandboxSuite):
         else:
             assert outcome.result == [os.getuid(), os.getgid()]
 
+    def test_the_libraries_are_imported_already(self, sandbox: Sandbox) -> None:
+        outcome = sandbox.run(
+            Job(code="import sys\nresult = [n in sys.modules for n in ('pandas', 'talib', 'backtesting')]")
+        )
+        assert outcome.result == [True, True, True]
+
 
 class TestPlainProfile:
     def test_libraries_are_there_but_not_loaded(self) -> None:

@@ -10,6 +10,7 @@ from typing import get_type_hints
 from ringfence.base.errors import SettingsError
 
 _PREFIX = "RINGFENCE_"
+_LEAST_UID = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,12 @@ class Settings:
                 given[f.name] = _parse(_PREFIX + f.name.upper(), text, hints[f.name])
         make: type = cls
         settings: Settings = make(**given)
+        if settings.uid_base < _LEAST_UID:
+            raise SettingsError(
+                f"RINGFENCE_UID_BASE={settings.uid_base} is too low: ids below {_LEAST_UID} are people's"
+            )
+        if settings.max_running < 1:
+            raise SettingsError("RINGFENCE_MAX_RUNNING=0 would let no job run: set it to 1 or more")
         return settings
 
 

@@ -69,6 +69,8 @@ def _limit(order: Order) -> None:
         wanted[resource.RLIMIT_DATA] = _data_in_use() + order["data_bytes"]
     for kind, value in wanted.items():
         if value is not None:
+            _, hard = resource.getrlimit(kind)
+            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(kind, (value, value))
 
 

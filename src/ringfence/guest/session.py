@@ -58,7 +58,8 @@ class _Cell:
         self.value: object = None
 
     def run(self) -> None:
-        linecache.cache[self._path] = (len(self._code), None, self._code.splitlines(True), self._path)
+        lines = [line + "\n" for line in self._code.splitlines()]
+        linecache.cache[self._path] = (len(self._code), None, lines, self._path)
         tree = ast.parse(self._code, self._path)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, self._path, "exec", dont_inherit=True), self._space)

@@ -24,6 +24,9 @@ MountMode = Literal["ro", "rw"]
 # Places in the jail that are ours: a mount there would hide the runtime or the scratch space.
 _TAKEN = ("/", "/job", "/tmp", "/dev", "/proc", "/sys", "/box", "/etc", "/usr", "/lib", "/lib64", "/bin", "/sbin")
 
+_TAKEN_NAMES = ("job", "tmp", "shm")  # what lies beside the program's text
+_MOST_MOUNTS, _LONGEST_PLACE = 64, 1000
+
 # The least and the most each limit may be. 24 MB is what the interpreter itself needs to say that it failed.
 _RANGES: Mapping[str, tuple[float, float]] = {
     "wall_seconds": (0.01, 86_400),
@@ -96,6 +99,8 @@ class Mount:
         if str(self.host) in ("", ".") or "\0" in str(self.host):
             raise MountError(f"mount source {str(self.host)!r} is not a path: name a file or a directory")
         object.__setattr__(self, "host", Path(self.host))
+        if len(self.guest) > _LONGEST_PLACE:
+            raise MountError(f"mount target is {len(self.guest)} characters long: use at most {_LONGEST_PLACE}")
         if self.mode not in get_args(MountMode):
             raise MountError(f"mount mode {self.mode!r} is unknown: use ro or rw")
         if "\0" in self.guest or not self.guest.startswith("/"):
@@ -117,6 +122,8 @@ class Mount:
         raise MountError(f"mount {text!r} is not HOST:GUEST[:ro|:rw]; write for example ./data:/data:ro")
 
     def check_host(self) -> None:
+        if self.host.resolve() == Path("/"):
+            raise MountError("the whole file system cannot be mounted: name the folder that is needed")
         if not os.access(self.host, os.R_OK):
             raise MountError(f"mount source {str(self.host)!r} does not exist or cannot be read; check the path")
 
@@ -153,7 +160,7 @@ class Job:
             raise JobError(f"device {self.device!r} is unknown: use one of {', '.join(get_args(Device))}")
         if self.seed is not None and (isinstance(self.seed, bool) or not _is_seed(self.seed)):
             raise JobError(f"seed {self.seed!r} must be a whole number from 0 to 2**64 - 1")
-        if "/" in self.name or not _is_file_name(self.name):
+        if "/" in self.name or not _is_file_name(self.name) or self.name in _TAKEN_NAMES:
             raise JobError(f"name {self.name!r} must be a plain file name such as script.py")
         if isinstance(self.argv, str) or not all(map(_is_text, self.argv)):
             raise JobError("argv must be a list of texts without NUL characters: correct it")
@@ -165,7 +172,25 @@ class Job:
         freeze(self, "files", MappingProxyType(dict(self.files)))
         if self.artifacts_dir is not None:
             freeze(self, "artifacts_dir", Path(self.artifacts_dir))
+        if len(self.mounts) > _MOST_MOUNTS:
+            raise MountError(f"{len(self.mounts)} mounts are too many: use at most {_MOST_MOUNTS}")
         freeze(self, "mounts", tuple(m if isinstance(m, Mount) else Mount.parse(m) for m in self.mounts))
+
+
+def check_artifacts_dir(artifacts_dir: Path, mounts: Sequence[Mount | str]) -> None:
+    """Refuse a place for artifacts that cannot be written, before the run, or that the job could turn into a link."""
+    try:
+        artifacts_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise InputError(
+            f"artifacts directory {str(artifacts_dir)!r} cannot be made: {e.strerror}; choose another"
+        ) from e
+    if not os.access(artifacts_dir, os.W_OK):
+        raise InputError(f"artifacts directory {str(artifacts_dir)!r} cannot be written: choose another")
+    place = artifacts_dir.resolve()
+    for mount in mounts:
+        if isinstance(mount, Mount) and mount.mode == "rw" and place.is_relative_to(mount.host.resolve()):
+            raise MountError(f"artifacts_dir {str(artifacts_dir)!r} is inside a writable mount: choose another place")
 
 
 def _check_inputs(inputs: Mapping[str, Json]) -> None:

@@ -32,6 +32,8 @@ def decode_source(raw: bytes) -> str:
 
 def check_source(text: str) -> None:
     """Refuse text that another reader of the same program would see differently."""
+    if not isinstance(text, str):
+        raise SourceError(f"the program must be text, not {type(text).__name__}: decode it first")
     try:
         size = len(text.encode("utf-8"))
     except UnicodeEncodeError as e:

@@ -13,28 +13,41 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 @dataclass(frozen=True, slots=True)
 class Census:
     processes: int = 0  # threads count, as in Limits.processes
-    memory_bytes: int = 0  # a page that n processes share counts as 1/n in each
+    memory_bytes: int = 0  # anonymous; a page that n processes share counts as 1/n in each
+    shared_bytes: int = 0  # in files in memory, the scratch space among them
     cpu_seconds: float = 0.0
 
     def highest(self, other: Census) -> Census:
         return Census(
             max(self.processes, other.processes),
             max(self.memory_bytes, other.memory_bytes),
+            max(self.shared_bytes, other.shared_bytes),
             max(self.cpu_seconds, other.cpu_seconds),
         )
 
 
-def take(roots: Iterable[int]) -> Census:
-    """The trees under `roots`. For a job these are its program and its namespace's init, which adopts orphans."""
-    threads, memory, ticks = 0, 0, 0
-    for pid in tree(roots):
-        stat = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-        if not stat:
-            continue  # it ended while we looked
-        threads += int(stat[17])
-        ticks += sum(int(t) for t in stat[11:15])  # with those of the children it has reaped
-        memory += _proportional_bytes(pid)
-    return Census(threads, memory, ticks / _TICKS)
+class Ledger:
+    """Counts of one job over time. A process that nobody waits for takes its CPU time along when it ends, so what each
+    was last seen to have used stays on the books."""
+
+    def __init__(self) -> None:
+        self._ticks: dict[tuple[int, str], int] = {}  # by pid and start time
+
+    def take(self, roots: Iterable[int]) -> Census:
+        """The trees under `roots`. For a job these are its program and its namespace's init, which adopts orphans."""
+        threads, private, shared, ticks = 0, 0, 0, 0
+        for pid in tree(roots):
+            stat = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+            if not stat:
+                continue  # it ended while we looked
+            threads += int(stat[17])
+            own = int(stat[11]) + int(stat[12])
+            ticks += own + int(stat[13]) + int(stat[14])  # with those of the children it has reaped
+            self._ticks[pid, stat[19]] = own
+            sizes = _proportional_bytes(pid)
+            private += sizes[0]
+            shared += sizes[1]
+        return Census(threads, private, shared, max(ticks, sum(self._ticks.values())) / _TICKS)
 
 
 def tree(roots: Iterable[int]) -> list[int]:
@@ -44,9 +57,11 @@ def tree(roots: Iterable[int]) -> list[int]:
     return found
 
 
-def _proportional_bytes(pid: int) -> int:
+def _proportional_bytes(pid: int) -> tuple[int, int]:
+    """Anonymous memory, and memory of files in memory."""
     rows = (row.split() for row in _read(f"/proc/{pid}/smaps_rollup").splitlines())
-    return sum(int(row[1]) * 1024 for row in rows if row[0] == "Pss_Anon:")
+    sizes = {row[0]: int(row[1]) * 1024 for row in rows if row[0] in ("Pss_Anon:", "Pss_Shmem:")}
+    return sizes.get("Pss_Anon:", 0), sizes.get("Pss_Shmem:", 0)
 
 
 def resident_bytes(pid: int) -> int:
@@ -55,8 +70,13 @@ def resident_bytes(pid: int) -> int:
 
 
 def is_stopped(pid: int) -> bool:
-    state = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    return not state or state[0] in ("T", "Z", "X")
+    """Whether no thread of it can run. The first may have ended while others go on."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return True  # it is gone
+    states = (_read(f"/proc/{pid}/task/{t}/stat").rpartition(")")[2].split() for t in threads)
+    return all(not state or state[0] in ("T", "Z", "X") for state in states)
 
 
 def _children(pid: int) -> list[int]:

@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from ringfence.sandbox.native.cgroup import Counters, Group, GroupFolder
 from ringfence.sandbox.native.line import Line
 
 _READY_SECONDS = 60.0
-_PAUSE_ROUNDS = 20
+_PAUSE_ROUNDS, _PAUSE_SECONDS = 50, 0.0005
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class Child:
         self.status, self._zygote_status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.stdout, self._guest_stdout = os.pipe2(os.O_CLOEXEC)
         self.stderr, self._guest_stderr = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self.stdout, False)
+        os.set_blocking(self.stderr, False)
         self.scratch = -1
         self.work = -1
         self._init_pidfd = -1
@@ -127,7 +130,7 @@ class Child:
             self.group.reset_peak()
             self._base = self.group.counters()
         else:
-            self.base_memory_bytes = census.take(self.host_pids).memory_bytes
+            self.base_memory_bytes = census.Ledger().take(self.host_pids).memory_bytes
             self.base_resident_bytes = census.resident_bytes(self.host_pids[1])
 
     def counters(self) -> Counters:
@@ -148,11 +151,16 @@ class Child:
     def interrupt(self) -> None:
         _signal(self.job_pidfd, signal.SIGINT)
 
-    def pause(self) -> None:
-        """Stop every process of the job; a few rounds, because one may fork while the others are stopped."""
+    def pause(self) -> bool:
+        """Stop every process of the job; a few rounds, because one may fork while the others are stopped.
+
+        False when some would not be stopped: they may wake each other faster than we stop them.
+        """
         for _ in range(_PAUSE_ROUNDS):
             if not self._signal_all(signal.SIGSTOP):
-                return
+                return True
+            time.sleep(_PAUSE_SECONDS)
+        return False
 
     def resume(self) -> None:
         self._signal_all(signal.SIGCONT)

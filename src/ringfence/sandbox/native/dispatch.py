@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import secrets
 from collections.abc import Mapping, Sequence
 
-from ringfence.base.errors import InputError, SandboxError
+from ringfence.base.errors import InputError, LimitError, SandboxError
 from ringfence.guest import wire
 from ringfence.sandbox.artifacts import Collected
 from ringfence.sandbox.job import Device, Json, Limits
@@ -49,21 +50,31 @@ def send_order(
         "data_bytes": limits.memory_mb << 21 if uncounted else None,
         "processes": limits.processes if uncounted else None,
     }
-    send(child, json.dumps(order).encode())
+    send(child, json.dumps(order).encode(), limits.wall_seconds)
 
 
-def send(child: Child, payload: bytes) -> None:
+def send(child: Child, payload: bytes, seconds: float) -> None:
+    child.channel.settimeout(seconds)
     try:
         child.channel.sendall(wire.pack(payload))
+    except TimeoutError as e:
+        raise SandboxError(f"the program did not take what it was sent within its {seconds:g} s: send less") from e
     except (BrokenPipeError, ConnectionResetError) as e:
         raise NeverStarted("the child died before it got its job: run it again") from e
+    finally:
+        child.channel.settimeout(None)
 
 
 def apply_limits(child: Child, limits: Limits) -> None:
     if child.group:
         try:
             child.group.apply(limits)
-        except FileNotFoundError as e:  # swept, because the zygote is gone
+        except OSError as e:
+            if e.errno == errno.EBUSY:
+                raise LimitError(f"memory_mb={limits.memory_mb} is less than what is in use: ask for more") from e
+            if e.errno != errno.ENOENT:
+                raise
+            # swept, because the zygote is gone
             raise SandboxError("the zygote is gone: run the job again, a new one will be started") from e
     else:
         cores = sorted(os.sched_getaffinity(0))[: max(1, math.ceil(limits.cpus))]
@@ -81,6 +92,7 @@ def put_files(child: Child, files: Mapping[str, bytes]) -> None:
             fd = os.open(last, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=here)
             with os.fdopen(fd, "wb") as f:
                 os.fchown(fd, child.user.uid, child.user.gid)
+                os.fchmod(fd, 0o600)  # whatever our umask is
                 f.write(content)
                 f.flush()
                 os.utime(fd, ns=(1, 1))  # old, so that a rewrite within one clock tick is seen as one

@@ -7,7 +7,7 @@ import time
 
 from ringfence.base.errors import RefusedError
 from ringfence.sandbox import OnOutput, artifacts
-from ringfence.sandbox.job import Cancel, Job, Limits, Mount
+from ringfence.sandbox.job import Cancel, Job, Limits, Mount, check_artifacts_dir
 from ringfence.sandbox.native import dispatch
 from ringfence.sandbox.native.child import Child, NeverStarted, Shape
 from ringfence.sandbox.native.isolation import Means
@@ -36,6 +36,8 @@ class NativeSandbox:
         mounts = tuple(m for m in job.mounts if isinstance(m, Mount))
         for mount in mounts:
             mount.check_host()
+        if job.artifacts_dir is not None:
+            check_artifacts_dir(job.artifacts_dir, mounts)
         with self._running:
             shape = Shape(job.limits.disk_mb, mounts)
             for _ in range(_TRIES):

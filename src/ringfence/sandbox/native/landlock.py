@@ -13,6 +13,8 @@ _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
 _FIRST_VERSION = (1 << 13) - 1
 _MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
+_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE  # the rights that a single file can have
+_WRITE = (_FIRST_VERSION | _REFER | _TRUNCATE) & ~(_MAKE_CHAR | _MAKE_BLOCK)
 
 
 class _Ruleset(ctypes.Structure):
@@ -45,9 +47,9 @@ def restrict(abi: int, writable: Sequence[str], devices: Sequence[str]) -> None:
     try:
         _allow(ruleset, "/", _READ & handled)
         for path in writable:
-            _allow(ruleset, path, handled & ~(_MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEV))
+            _allow(ruleset, path, handled & (_WRITE if os.path.isdir(path) else _FILE))
         for path in devices:
-            _allow(ruleset, path, (_READ_FILE | _WRITE_FILE | _TRUNCATE) & handled)
+            _allow(ruleset, path, handled & _FILE & ~_EXECUTE)
         syscalls.landlock_restrict(ruleset)
     finally:
         os.close(ruleset)

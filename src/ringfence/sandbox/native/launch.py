@@ -35,7 +35,7 @@ def open_native(
         Pools(make_pool, profiles.PROFILES[profile] if preload else profiles.Profile()),
         means,
         maximum=_maximum(settings),
-        max_running=max(1, settings.max_running),
+        max_running=settings.max_running,
         allow_weaker=allow_weaker,
     )
 

@@ -101,9 +101,12 @@ class Line:
         self._control.settimeout(None)
 
     def fork(self, order: messages.ForkOrder, fds: Sequence[int]) -> None:
+        payload = messages.encode(order)
+        if not messages.fits(payload, fds):
+            raise MountError("there are too many mounts, or their places are too long: mount a folder above them")
         try:
             with self._lock:
-                messages.send(self._control, messages.encode(order), fds)
+                messages.send(self._control, payload, fds)
         except OSError as e:  # also where `close` has come first
             raise SandboxError("the zygote is gone: run the job again, a new one will be started") from e
 

@@ -84,6 +84,11 @@ def decode_setup(raw: bytes) -> Setup:
     return Setup(**json.loads(raw))
 
 
+def fits(payload: bytes, fds: Sequence[int]) -> bool:
+    """Whether the other side can take it whole."""
+    return len(payload) <= _MOST_BYTES and len(fds) <= _MOST_FDS
+
+
 def send(sock: socket.socket, payload: bytes, fds: Sequence[int] = ()) -> None:
     ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
     sock.sendmsg([payload], ancillary)

@@ -69,6 +69,9 @@ _TABLE = """
 
 _AF_UNIX = 1
 _NEW_NAMESPACES = 0x7E020000
+_CLONE_PARENT = 0x8000  # a child of the zygote's, which whoever counts the job's own tree would miss
+_HUGE_PAGES = 0x40000  # a pool of the host's that no memory limit counts
+_LEASE, _NOTIFY = 1024, 1026  # fcntl commands that hold up, or spy on, others who open a file
 _SETID = 0o6000
 _DEVICE_NODE = 0o020000  # set in the type bits of character and block devices only
 _TIOCSTI, _TIOCLINUX, _TIOCSETD = 0x5412, 0x541C, 0x5423  # typing for, or changing, somebody else's terminal
@@ -108,7 +111,10 @@ def _no_bits(arg: int, bits: int) -> _Check:
 _SPECIAL: dict[str, _Verdict] = {
     "socket": _UNIX_ONLY,
     "socketpair": _UNIX_ONLY,
-    "clone": _no_bits(0, _NEW_NAMESPACES),
+    "clone": _no_bits(0, _NEW_NAMESPACES | _CLONE_PARENT),
+    "mmap": _no_bits(3, _HUGE_PAGES),
+    "memfd_create": _no_bits(1, 4),  # MFD_HUGETLB
+    "fcntl": _Check(1, _JEQ, (_LEASE, _NOTIFY), _RET_EPERM, _RET_ALLOW),
     "clone3": _RET_ENOSYS,
     # A lock on a file of the view would be seen by other jobs, and by programs of the host that lock it too.
     # ENOSYS is what a file system without such locks says, and libraries know it. fcntl locks work.

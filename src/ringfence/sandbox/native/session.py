@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from ringfence.base.errors import JobError, SandboxError
+from ringfence.base.errors import JobError, LimitError, SandboxError
 from ringfence.sandbox import OnOutput, artifacts
 from ringfence.sandbox.job import Cancel, Limits
 from ringfence.sandbox.native import dispatch
 from ringfence.sandbox.native.child import Child
 from ringfence.sandbox.native.isolation import Means
 from ringfence.sandbox.native.verdict import judge
-from ringfence.sandbox.native.watch import Evidence, Watch
+from ringfence.sandbox.native.watch import Watch
 from ringfence.sandbox.outcome import Outcome
 from ringfence.sandbox.source import check_source
 
@@ -67,28 +67,34 @@ class NativeSession:
             if self._ended is not None:
                 raise SandboxError(f"this session has ended ({self._ended}): open another")
             self._stop_timer()
-            return self._run_cell(code, limits, on_output, cancel)
+            try:
+                dispatch.apply_limits(self._child, limits)
+            except LimitError:
+                self._rest()
+                raise
+            try:
+                return self._run_cell(code, limits, on_output, cancel)
+            except BaseException:
+                self._end("a cell could not be run")  # or it would go on with nobody watching
+                raise
 
     def _run_cell(self, code: str, limits: Limits, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
         started = time.monotonic()
-        dispatch.apply_limits(self._child, limits)
         self._child.resume()
         before = self._child.counters()
         watch = Watch(self._child, limits, on_output=on_output, cancel=cancel, before=before)
-        interrupted = False
 
         def interrupt() -> float:
-            nonlocal interrupted
-            interrupted = True
             self._child.interrupt()
             return _GRACE_SECONDS
 
-        watch.on_deadline = interrupt
-        dispatch.send(self._child, json.dumps({"code": code}).encode())
+        watch.interrupt = interrupt
+        dispatch.send(self._child, json.dumps({"code": code}).encode(), limits.wall_seconds)
         evidence = watch.until_report()
         ended = time.monotonic()
-        if interrupted and evidence.killed is None:
-            evidence = _mark_timeout(evidence)
+        if watch.interrupted and evidence.killed is None:
+            # The cell let go when it was interrupted: stopped all the same, and the session lives.
+            evidence = replace(evidence, killed=watch.interrupted)
         counters = self._child.counters().since(before)
         verdict = judge(evidence, counters, limits)
         collected = artifacts.collect(self._child.work, into=None, baseline=self._stamps)
@@ -105,7 +111,9 @@ class NativeSession:
 
     def _rest(self) -> None:
         """Stop what the cell left running: between cells nobody watches its limits. Then count idle time."""
-        self._child.pause()
+        if not self._child.pause():
+            self._end("it left processes running that could not be stopped")
+            return
         self._timer = threading.Timer(self._idle_seconds, self._end_idle)
         self._timer.daemon = True
         self._timer.start()
@@ -135,8 +143,3 @@ class NativeSession:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def _mark_timeout(evidence: Evidence) -> Evidence:
-    """The cell let go when it was interrupted: a timeout all the same, and the session lives."""
-    return replace(evidence, killed="timeout")

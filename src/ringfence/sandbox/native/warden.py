@@ -28,6 +28,9 @@ _SIGNS_OF_DEATH = (errno.ENOMEM, errno.ESRCH, errno.ENOENT)
 def main(life_fd: int, control_fd: int, lock_fd: int) -> None:
     life = socket.socket(fileno=life_fd)
     setup = messages.decode_setup(messages.receive(life)[0])
+    # What the host application does with its signals is inherited, and must not be.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the supervisor to judge
     name_process("rf-warden")
     flags = sc.CLONE_NEWPID | sc.CLONE_NEWNS

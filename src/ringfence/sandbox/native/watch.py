@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import select
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -56,8 +57,11 @@ class Capture:
         self.open = True
 
     def drain(self) -> int:
-        """Read once; returns how many bytes came."""
-        chunk = os.read(self.fd, _CHUNK)
+        """Read once; returns how many bytes came. There may be none: an unprivileged job can take its own back."""
+        try:
+            chunk = os.read(self.fd, _CHUNK)
+        except BlockingIOError:
+            return 0
         if not chunk:
             self.open = False
             return 0
@@ -72,15 +76,9 @@ class Capture:
 
     def drain_rest(self) -> None:
         """After the last writer is gone, or was told to stop: what is in the pipe, and no more than it holds."""
-        os.set_blocking(self.fd, False)
-        try:
-            for _ in range(64):
-                if self.drain() == 0:
-                    return
-        except BlockingIOError:
-            return
-        finally:
-            os.set_blocking(self.fd, True)
+        for _ in range(64):
+            if self.drain() == 0:
+                return
 
     @property
     def truncated(self) -> bool:
@@ -115,10 +113,12 @@ class Watch:
         self._sampled = self._started
         self._seen, self._dribbles = 0, 0
         self._peak = census.Census()
+        self._ledger = census.Ledger()
         self._before = before
         self._reported_at: float | None = None
         self._order_unread = False
-        self.on_deadline: Callable[[], float] | None = None  # a session's first, gentle try; returns the grace
+        self.interrupt: Callable[[], float] | None = None  # a session's first, gentle try; returns the grace
+        self.interrupted: Kill | None = None
 
     def until_exit(self) -> Evidence:
         """Watch until the zygote says that the namespace is empty."""
@@ -168,7 +168,7 @@ class Watch:
             poll.unregister(self._child.channel.fileno())
         if self._cancel is not None and self._cancel.fileno() in ready:
             poll.unregister(self._cancel.fileno())
-            self._kill("cancelled")
+            self._stop("cancelled")
         self._check(time.monotonic())
         self._breathe(ready)
         return ready
@@ -184,7 +184,10 @@ class Watch:
     def _read_channel(self) -> bool:
         """False when there is nothing more to read, or more than a report may hold."""
         try:
-            chunk = self._child.channel.recv(_CHUNK)
+            # Never blocking: poll also says "readable" for an out-of-band byte, which a plain recv would pass over.
+            chunk = self._child.channel.recv(_CHUNK, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return True
         except ConnectionResetError:
             # The kernel says so when a socket is closed with something unread in it. We send one order and nothing
             # more, so a program that has begun cannot bring this about.
@@ -212,11 +215,7 @@ class Watch:
         if self.stdout.seen + self.stderr.seen > _FLOOD * max(self._limits.output_bytes, 1 << 16):
             self._kill("output_limit")
         elif now >= self._deadline:
-            if self.on_deadline is not None:
-                self._deadline = now + self.on_deadline()
-                self.on_deadline = None
-            else:
-                self._kill("timeout")
+            self._stop("timeout")
         elif now - self._sampled > _TICK_SECONDS:
             self._sampled = now
             self._sample()
@@ -226,10 +225,10 @@ class Watch:
         limits = self._limits
         self._disk_full = self._disk_full or disk_full(self._child.scratch)
         if self._child.group is None:
-            seen = census.take(self._child.host_pids)
+            seen = self._ledger.take(self._child.host_pids)
             self._peak = self._peak.highest(seen)
             # The libraries' own pages are shared with the zygote, so part of them is in every count.
-            used = seen.memory_bytes + scratch_bytes(self._child.scratch)
+            used = seen.memory_bytes + max(seen.shared_bytes, scratch_bytes(self._child.scratch))
             over = used > (limits.memory_mb << 20) + self._child.base_memory_bytes
             cpu = seen.cpu_seconds
         else:
@@ -242,6 +241,14 @@ class Watch:
         elif limits.cpu_seconds is not None and cpu > limits.cpu_seconds:
             self._kill("cpu_limit")
 
+    def _stop(self, why: Kill) -> None:
+        """Kill; or, where there is a gentle way that was not tried yet, try that first."""
+        if self.interrupt is None or self.interrupted is not None:
+            self._kill(self.interrupted or why)
+        else:
+            self.interrupted = why
+            self._deadline = time.monotonic() + self.interrupt()
+
     def _kill(self, why: Kill) -> None:
         if self._killed is None:
             self._killed = why
@@ -251,12 +258,10 @@ class Watch:
     def _drain_everything(self) -> None:
         self.stdout.drain_rest()
         self.stderr.drain_rest()
-        self._child.channel.setblocking(False)
-        try:
-            while self._read_channel():
-                pass
-        except BlockingIOError:
-            pass
+        size = -1
+        while size < len(self._channel):  # until a read brings nothing
+            size = len(self._channel)
+            self._read_channel()
 
     def _own_peak(self, exit_: messages.Exit | None) -> census.Census:
         """The highest count with the libraries' part taken off; a short run was never counted, only waited for."""

@@ -17,6 +17,7 @@ import platform
 import select
 import signal
 import socket
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,12 +41,16 @@ def _settle(setup: messages.Setup) -> contain.Template:
     platform._uname_cache = None  # type: ignore[attr-defined]  # uuid, when imported, had it keep the host's name
     plan = mounts.runtime_plan(Path(setup.package_parent) / "ringfence")
     mounts.enter_view(plan, init.elf(sc.machine()))
-    # Imports happen inside the view, which proves it complete; some want a place for temporary files.
-    sc.mount("ringfence", "/tmp", "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, "size=64m")
+    # Imports happen inside the view, which proves it complete; some want a place for temporary files. Not /tmp:
+    # it may hold the interpreter.
+    sc.mount("ringfence", mounts.SCRATCH, "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, "size=64m")
+    usual = dict(os.environ)
+    os.environ.update(TMPDIR=mounts.SCRATCH, MPLCONFIGDIR=mounts.SCRATCH, XDG_CACHE_HOME=mounts.SCRATCH)
     heap = preload.Heap() if setup.preload else None
     preload.load(setup.preload)
-    os.chdir("/")
-    sc.umount("/tmp", sc.MNT_DETACH)
+    os.environ.update(usual)
+    tempfile.tempdir = None  # found again by whoever asks next
+    sc.umount(mounts.SCRATCH, sc.MNT_DETACH)
     sc.clear_bounding_set()
     sc.prctl(sc.PR_SET_NO_NEW_PRIVS, 1)
     template = contain.Template(
