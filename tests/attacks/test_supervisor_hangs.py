@@ -26,6 +26,13 @@ import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 result = [libc.syscall(56, 0x8011, 0, 0, 0, 0), ctypes.get_errno()]
 """
+OUT_OF_BAND = """
+import socket, os, time
+s = socket.socket(fileno=os.dup(3))
+s.send(b'xy')
+s.send(b'x', socket.MSG_OOB)
+time.sleep(60)
+"""
 SHORT = Limits(wall_seconds=1)
 FRAME = (
     "import os, struct\n"
@@ -38,8 +45,7 @@ FRAME = (
     "code",
     [
         "import socket, os, time\nsocket.socket(fileno=os.dup(3)).send(b'x', socket.MSG_OOB)\ntime.sleep(60)",
-        "import socket, os, time\ns = socket.socket(fileno=os.dup(3))\n"
-        "s.send(b'xy')\ns.send(b'x', socket.MSG_OOB)\ntime.sleep(60)",
+        OUT_OF_BAND,
         "import os, time\nos.write(3, b'\\xff\\xff')\ntime.sleep(60)",
     ],
     ids=["out of band", "data and out of band", "half a head"],

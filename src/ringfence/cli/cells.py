@@ -49,7 +49,7 @@ def typed_cells() -> Iterator[str]:
                     continue
                 case ":help":
                     print(_HELP, file=sys.stderr)
-                case ":quit":
+                case ":quit" | "exit()" | "quit()" | "exit" | "quit":
                     return
                 case word if word.startswith(":") and word != ":reset":
                     print(f"{word.split()[0]} is no command: :help lists them", file=sys.stderr)

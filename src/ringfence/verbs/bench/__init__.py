@@ -20,6 +20,7 @@ from ringfence.verbs.bench.native import (
     ON_DEMAND,
     PARKED,
     TRIVIAL,
+    check_imported,
     full_pool,
     open_parking,
     parked_memory,
@@ -55,6 +56,8 @@ def bench_sandbox(*, rounds: int, quick: bool, on_progress: Callable[[str], None
         outside = stack.enter_context(Outside())  # first: it imports while the sandboxes do
         parked = stack.enter_context(open_parking(PARKED))
         on_demand = stack.enter_context(open_parking(ON_DEMAND))
+        for sandbox in (parked, on_demand):
+            check_imported(sandbox)
         sides = Sides(
             parked=parked,
             pool=full_pool(parked),

@@ -71,6 +71,14 @@ def run_checked(sandbox: Sandbox, job: Job) -> Outcome:
     return outcome
 
 
+def check_imported(sandbox: Sandbox) -> None:
+    """The comparison is with interpreters that import these: the children must hold them already."""
+    names = ("numpy", "pandas", "talib", "backtesting")
+    outcome = run_checked(sandbox, Job(code=f"import sys\nresult = [n for n in {names} if n not in sys.modules]"))
+    if isinstance(outcome.result, list) and outcome.result:
+        raise SandboxError(f"{outcome.result} are not imported in the children: install the guest libraries first")
+
+
 def wait_parked(sandbox: ParkingSandbox, count: int = 1) -> None:
     if not sandbox.wait_parked(count, _PARK_SECONDS):
         raise SandboxError(f"the pool was not filled within {_PARK_SECONDS:.0f} s: run `ringfence doctor`")
