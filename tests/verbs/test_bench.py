@@ -291,9 +291,10 @@ def test_without_docker_the_rest_is_measured(fake_sides: list[str], no_engine: N
     assert found.memory is not None
     assert "round 1 of 2" in steps
     assert fake_sides[-2:] == ["close", "close"]
-    # Two runs to be warm; then a round takes its three kinds in turn, each parked one with the pool full again.
-    warm = fake_sides.index("run native:profile=quant")
+    # One look at each for its imports and one run to be warm; then a round takes its three kinds in turn, each parked
+    # one with the pool full again.
     parked, on_demand = "run native:profile=quant", "run native:profile=quant,park=0"
+    warm = fake_sides.index(parked, fake_sides.index(on_demand))
     assert fake_sides[warm : warm + 2] == [parked, on_demand]
     assert fake_sides[warm + 2 : warm + 12] == ["wait 2", parked, "wait 2", parked, on_demand] * 2
 
