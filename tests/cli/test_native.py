@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -150,3 +151,10 @@ def test_doctor() -> None:
     for check in report["checks"]:
         assert check["name"] in table
         assert (check["remedy"] or "") in table
+
+
+def test_closed_and_full_streams_are_no_fault_of_ours() -> None:
+    command = f"{sys.executable} -m ringfence run -c 'print(1)'"
+    for redirect, code in (("<&-", 0), (">&-", 0), (">/dev/full", 125)):
+        done = subprocess.run(["sh", "-c", f"{command} {redirect}"], capture_output=True, text=True, check=False)
+        assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr

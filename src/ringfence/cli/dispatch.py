@@ -6,6 +6,7 @@ the table in `ringfence.cli`.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -60,6 +61,7 @@ def _top(
 
 def dispatch(words: Sequence[str]) -> int:
     """Run the command that `words` name, and say in one sentence what was wrong with them, if anything."""
+    _open_closed_streams()
     try:
         code = _call(words)
         sys.stdout.flush()
@@ -78,11 +80,22 @@ def dispatch(words: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         say("interrupted")
         return INTERRUPTED
-    except Exception:  # noqa: BLE001  a bug of ours must not end in 1, which means that the guest raised
+    except Exception as e:  # noqa: BLE001  a bug of ours must not end in 1, which means that the guest raised
+        if isinstance(e, OSError) and e.errno == errno.ENOSPC:
+            _forget_stdout()
+            say("standard output cannot be written, its disk is full: make room, or write it elsewhere")
+            return OUR_FAILURE
         traceback.print_exc()
         say("this is a fault in ringfence itself: please report it with the lines above")
         return OUR_FAILURE
     return code
+
+
+def _open_closed_streams() -> None:
+    """A standard stream that was closed before we came (`>&-`) reads as empty, and takes what is written."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # for as long as we live
 
 
 def _call(words: Sequence[str]) -> int:
