@@ -7,6 +7,7 @@ every job. Nothing here trusts the job: the kernel's own counters are the eviden
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import time
@@ -99,23 +100,40 @@ def _usable(hierarchy: Hierarchy) -> Hierarchy | None:
     return hierarchy if all(os.access(place, os.W_OK) for place in hierarchy.places) else None
 
 
+class GroupGone(SandboxError):
+    """The group was swept, as it is as soon as its zygote is gone."""
+
+    def __init__(self) -> None:
+        super().__init__("the zygote is gone: run the job again, a new one will be started")
+
+
 def _read(path: Path) -> str:
+    """A file's text; none where this kernel's version of the controller has no such file, or the group is gone."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:  # a file that this kernel's version of the controller does not have
+    except OSError:
         return ""
     try:
         return os.read(fd, 1 << 16).decode()
+    except OSError as e:
+        if e.errno == errno.ENODEV:
+            return ""
+        raise
     finally:
         os.close(fd)
 
 
 def _write(path: Path, text: str) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
-        os.write(fd, text.encode())
-    finally:
-        os.close(fd)
+        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.write(fd, text.encode())
+        finally:
+            os.close(fd)
+    except OSError as e:
+        if e.errno == errno.ENODEV or (e.errno == errno.ENOENT and not path.parent.exists()):
+            raise GroupGone from e
+        raise
 
 
 class Group:
@@ -125,14 +143,20 @@ class Group:
         self.version, self._dirs = version, dirs
         self.places = list(dict.fromkeys(dirs.values()))
         for place in self.places:
-            os.mkdir(place)
+            try:
+                os.mkdir(place)
+            except FileNotFoundError as e:
+                raise GroupGone from e
         self._limits: Limits | None = None
         self._most: dict[str, int] = {}
         self.apply(limits)
 
     def open_procs(self) -> list[int]:
         """Descriptors a process writes "0" to, to move itself in."""
-        return [os.open(place / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for place in self.places]
+        try:
+            return [os.open(place / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for place in self.places]
+        except FileNotFoundError as e:
+            raise GroupGone from e
 
     def pids(self) -> list[int]:
         return [int(pid) for pid in _read(self._dirs["pids"] / "cgroup.procs").split()]

@@ -70,15 +70,15 @@ def apply_limits(child: Child, limits: Limits) -> None:
         try:
             child.group.apply(limits)
         except OSError as e:
-            if e.errno == errno.EBUSY:
-                raise LimitError(f"memory_mb={limits.memory_mb} is less than what is in use: ask for more") from e
-            if e.errno != errno.ENOENT:
+            if e.errno != errno.EBUSY:
                 raise
-            # swept, because the zygote is gone
-            raise SandboxError("the zygote is gone: run the job again, a new one will be started") from e
+            raise LimitError(f"memory_mb={limits.memory_mb} is less than what is in use: ask for more") from e
     else:
         cores = sorted(os.sched_getaffinity(0))[: max(1, math.ceil(limits.cpus))]
-        os.sched_setaffinity(child.host_pids[1], cores)
+        try:
+            os.sched_setaffinity(child.host_pids[1], cores)
+        except ProcessLookupError as e:
+            raise NeverStarted("the child died before it got its job: run it again") from e
 
 
 def put_files(child: Child, files: Mapping[str, bytes]) -> None:

@@ -52,15 +52,12 @@ class Pool:
 
     def _make(self, shape: Shape) -> Child:
         cradle = self._live_cradle()
+        child = cradle.order_child(shape, self._limits)
         try:
-            child = cradle.order_child(shape, self._limits)
-            try:
-                child.wait_ready()
-            except BaseException:
-                child.discard()
-                raise
-        except FileNotFoundError as e:  # a group: they are swept as soon as the zygote is gone
-            raise SandboxError("the zygote is gone: run the job again, a new one will be started") from e
+            child.wait_ready()
+        except BaseException:
+            child.discard()
+            raise
         return child
 
     def _live_cradle(self) -> Cradle:
