@@ -250,10 +250,7 @@ def test_broken_harness_then_hang(contain: Contain, name: str) -> None:
     """The wall limit and the measured time do not depend on anything in the jail."""
     code = f"from time import sleep\n{BROKEN[name]}\nwhile True:\n    sleep(0.01)\n"
     outcome = contain(Attack(name=name, code=code, expect=("timeout", *LOOSE[1:]), limits=limits(wall_seconds=0.6)))
-    if outcome.status == "timeout":
-        assert outcome.usage.wall_ms >= 590
-    else:
-        assert outcome.usage.wall_ms < 600  # what it broke ended it before
+    assert outcome.status != "timeout" or outcome.usage.wall_ms >= 590
 
 
 @pytest.mark.parametrize(

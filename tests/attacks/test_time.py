@@ -136,7 +136,7 @@ MAY_FAIL: dict[str, tuple[Status, ...]] = {
 def test_the_clock_runs_out(contain: Callable[[Attack], Outcome], how: str) -> None:
     ends = MAY_FAIL.get(how, ("timeout",))
     outcome = contain(Attack(name=how, code=ENDLESS[how], expect=ends, limits=SHORT))
-    assert outcome.usage.wall_ms < 3000
+    assert outcome.usage.wall_ms < 10_000
     if outcome.status == "timeout":
         assert outcome.usage.wall_ms >= 690
 
@@ -246,7 +246,7 @@ def test_clocks_cannot_be_turned(contain: Callable[[Attack], Outcome], how: str)
     offset = time.time() - time.monotonic()
     outcome = contain(Attack(name=how, code=CLOCKS[how], expect=("timeout",), limits=SHORT))
     assert abs(time.time() - time.monotonic() - offset) < 1, "the host's clock was turned"
-    assert 690 <= outcome.usage.wall_ms < 3000
+    assert 690 <= outcome.usage.wall_ms < 10_000
 
 
 DRIPS = {
@@ -266,7 +266,7 @@ time.sleep(60)
 @pytest.mark.parametrize("how", DRIPS)
 def test_dripping_output_buys_no_time(contain: Callable[[Attack], Outcome], how: str) -> None:
     outcome = contain(Attack(name=how, code=DRIPS[how], expect=("timeout",), limits=SHORT))
-    assert outcome.usage.wall_ms < 3000
+    assert outcome.usage.wall_ms < 10_000
     assert "..." in outcome.stdout + outcome.stderr, "partial output is kept"
 
 
