@@ -18,6 +18,8 @@ class Settings:
     """Each field is the environment variable RINGFENCE_<FIELD>; docs/settings.md says what each one means."""
 
     runtime_dir: Path | None = None
+    home: Path | None = None
+    database: str | None = None
     cgroup: Path | None = None
     uid_base: int = 0x70000000  # systemd leaves the ids from here to 2**31 to nobody
     park: int = 2
@@ -33,7 +35,7 @@ class Settings:
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Settings:
         hints = get_type_hints(cls)
-        given: dict[str, Path | int | float] = {}
+        given: dict[str, str | Path | int | float] = {}
         for f in fields(cls):
             text = environ.get(_PREFIX + f.name.upper())
             if text:
@@ -48,11 +50,23 @@ class Settings:
             raise SettingsError("RINGFENCE_MAX_RUNNING=0 would let no job run: set it to 1 or more")
         return settings
 
+    def home_dir(self, environ: Mapping[str, str]) -> Path:
+        """Where bars and results are kept: RINGFENCE_HOME, else the place the desktop's convention gives."""
+        if self.home is not None:
+            return self.home
+        base = environ.get("XDG_DATA_HOME") or str(Path(environ.get("HOME") or "~").expanduser() / ".local" / "share")
+        return Path(base) / "ringfence"
 
-def _parse(name: str, text: str, hint: object) -> Path | int | float:
+    def database_url(self, environ: Mapping[str, str]) -> str:
+        return self.database or f"sqlite:///{self.home_dir(environ) / 'ringfence.db'}"
+
+
+def _parse(name: str, text: str, hint: object) -> str | Path | int | float:
     wanted = str(hint)
     if "Path" in wanted:
         return Path(text)
+    if "str" in wanted:
+        return text
     kind = float if "float" in wanted else int
     try:
         value: int | float = kind(text)

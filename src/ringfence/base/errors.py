@@ -11,6 +11,10 @@ what to do next.
     │   ├── InputError      66  a file or an input value cannot be read or carried
     │   ├── MountError      67  a mount's host path is missing, or its place in the jail is not allowed
     │   └── SourceTooLarge  68  the program text is over the size limit
+    ├── DataError           69  market data is missing, cannot be loaded, or holds what no market printed
+    ├── OrderError          71  a strategy or a caller asked a broker for something that makes no sense
+    ├── DraftError          72  the text is no strategy: cut off, no class, two classes, unknown parameter
+    ├── StoreError          73  the results database cannot be opened, read or written
     ├── SettingsError       78  a setting or an option of ours has a value it cannot have
     ├── SandboxError       125  we could not run it
     └── RefusedError       126  we could run it, but not within the rules: over the configured maximum,
@@ -48,6 +52,29 @@ class MountError(JobError):
 
 class SourceTooLarge(JobError):
     exit_code = 68
+
+
+class DataError(RingfenceError, ValueError):
+    exit_code = 69
+
+
+class OrderError(RingfenceError, ValueError):
+    exit_code = 71
+
+
+class DraftError(RingfenceError, ValueError):
+    """`verdict` is one of truncated, not_a_strategy and failed; `line` counts from 1 in the text as it was given."""
+
+    exit_code = 72
+
+    def __init__(self, message: str, *, verdict: str = "failed", line: int | None = None) -> None:
+        super().__init__(message)
+        self.verdict = verdict
+        self.line = line
+
+
+class StoreError(RingfenceError):
+    exit_code = 73
 
 
 class SettingsError(RingfenceError, ValueError):

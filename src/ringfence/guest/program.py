@@ -113,12 +113,14 @@ def _line(e: BaseException, path: str) -> int | None:
     return line
 
 
-def finish(ending: Ending, value: object) -> tuple[Ending, bytes]:
+def finish(
+    ending: Ending, value: object, max_bytes: int = 8 << 20, *, also_after_failure: bool = False
+) -> tuple[Ending, bytes]:
     """The ending and the frame to send, with `value` as the result if the program ended well."""
-    if ending.end != "ok":
+    if ending.end != "ok" and not also_after_failure:
         return ending, ending.report()
     try:
-        return ending, ending.report(values.encode(value))
+        return ending, ending.report(values.encode(value, max_bytes=max_bytes))
     except values.ResultError as e:
         say(f"ResultError: {e}\n")
         error: dict[str, str | int | None] = {"type": "ResultError", "message": str(e), "line": None, "traceback": ""}

@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import types
+from collections.abc import Callable
 
 from ringfence.guest import program, wire
 
@@ -17,7 +18,19 @@ _WORK = "/job"
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
 
-def run(channel: int, code: str, name: str, argv: list[str], inputs: dict[str, object]) -> None:
+Drive = Callable[[str, str, types.ModuleType, program.ResultBox], None]
+
+
+def run(
+    channel: int,
+    code: str,
+    name: str,
+    argv: list[str],
+    inputs: dict[str, object],
+    drive: Drive | None = None,
+    result_bytes: int = 8 << 20,
+) -> None:
+    """Run the text, or let `drive` do with it what it does; a driver's result is reported even if the text failed."""
     leave = os._exit  # held here, because the program may replace it
     own_pid = os.getpid()
     path = f"{_FOLDER}/{name}"
@@ -30,7 +43,7 @@ def run(channel: int, code: str, name: str, argv: list[str], inputs: dict[str, o
     sys.path.insert(0, _WORK)
     module, box = make_main(path, inputs)
     sys.modules["__main__"] = module
-    ending = program.attempt(functools.partial(execute_text, code, path, module), path)
+    ending = program.attempt(functools.partial(drive or execute_text, code, path, module, box), path)
     if os.getpid() != own_pid:  # a fork that ran to the end of the text: it must not answer for the program
         program.flush_streams()
         leave(ending.exit_code)
@@ -38,7 +51,7 @@ def run(channel: int, code: str, name: str, argv: list[str], inputs: dict[str, o
     if ending.end == "ok":
         ending = after
     value = box.value if box.filled else module.__dict__.get("result")
-    ending, report = program.finish(ending, value)
+    ending, report = program.finish(ending, value, result_bytes, also_after_failure=drive is not None)
     program.flush_streams()
     with contextlib.suppress(OSError):  # the program closed the channel: the host then has only the exit status
         wire.write_frame(channel, report)
@@ -52,7 +65,7 @@ def make_main(path: str, inputs: dict[str, object]) -> tuple[types.ModuleType, p
     return module, box
 
 
-def execute_text(code: str, path: str, module: types.ModuleType) -> None:
+def execute_text(code: str, path: str, module: types.ModuleType, box: program.ResultBox | None = None) -> None:
     exec(compile(code, path, "exec", dont_inherit=True), module.__dict__)
 
 

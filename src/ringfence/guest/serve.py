@@ -16,19 +16,21 @@ import socket
 import sys
 from typing import TypedDict
 
-from ringfence.guest import program, script, seeds, session, wire
+from ringfence.guest import drivers, program, script, seeds, session, wire
 
 
 class Order(TypedDict):
     """What the supervisor sends first. `cpu_seconds`, `data_bytes` and `processes` are None where something
     better than an rlimit bounds them."""
 
-    kind: str  # script | session
+    kind: str  # session, script, or another driver of drivers.py
     code: str | None
     name: str
     argv: list[str]
     inputs: dict[str, object]
     seed: int | None  # None: the child's own
+    task: dict[str, object]
+    result_bytes: int
     cpu_seconds: int | None
     file_bytes: int
     data_bytes: int | None
@@ -55,7 +57,8 @@ def main(channel: int, scratch: int) -> None:
     elif order["code"] is None:
         script.execute(channel, order["argv"])
     else:
-        script.run(channel, order["code"], order["name"], order["argv"], order["inputs"])
+        drive = drivers.find(order["kind"], order["task"])
+        script.run(channel, order["code"], order["name"], order["argv"], order["inputs"], drive, order["result_bytes"])
 
 
 def _limit(order: Order) -> None:

@@ -19,6 +19,7 @@ from ringfence.sandbox.source import check_source
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 Network = Literal["none"]
 Device = Literal["auto", "cpu", "gpu", "npu"]
+Driver = Literal["script", "backtest", "backtesting_py"]
 MountMode = Literal["ro", "rw"]
 
 # Places in the jail that are ours: a mount there would hide the runtime or the scratch space.
@@ -26,6 +27,7 @@ _TAKEN = ("/", "/job", "/tmp", "/dev", "/proc", "/sys", "/box", "/etc", "/usr", 
 
 _TAKEN_NAMES = ("job", "tmp", "shm")  # what lies beside the program's text
 _MOST_MOUNTS, _LONGEST_PLACE = 64, 1000
+_MOST_RESULT_MB = 64
 
 # The least and the most each limit may be. 24 MB is what the interpreter itself needs to say that it failed.
 _RANGES: Mapping[str, tuple[float, float]] = {
@@ -148,6 +150,9 @@ class Job:
     seed: int | None = None  # None: a fresh one for each run
     name: str = "script.py"  # what tracebacks call the program
     artifacts_dir: Path | None = None  # where artifacts are written; None keeps them in memory
+    driver: Driver = "script"  # what of the guest runs the text: as a program, or as a strategy
+    task: Mapping[str, Json] = field(default_factory=dict)  # what the driver is to do; no variable of the program
+    result_mb: int = 8
 
     def __post_init__(self) -> None:
         if self.code is None and not self.argv:
@@ -158,6 +163,12 @@ class Job:
             raise JobError(f"network {self.network!r} is unknown: only 'none' is possible")
         if self.device not in get_args(Device):
             raise JobError(f"device {self.device!r} is unknown: use one of {', '.join(get_args(Device))}")
+        if self.driver not in get_args(Driver) or (self.driver != "script" and self.code is None):
+            raise JobError(
+                f"driver {self.driver!r} cannot run this: give code, and one of {', '.join(get_args(Driver))}"
+            )
+        if isinstance(self.result_mb, bool) or not 1 <= self.result_mb <= _MOST_RESULT_MB:
+            raise LimitError(f"result_mb={self.result_mb} is out of range: give 1 to {_MOST_RESULT_MB}")
         if self.seed is not None and (isinstance(self.seed, bool) or not _is_seed(self.seed)):
             raise JobError(f"seed {self.seed!r} must be a whole number from 0 to 2**64 - 1")
         if "/" in self.name or not _is_file_name(self.name) or self.name in _TAKEN_NAMES:
@@ -169,6 +180,7 @@ class Job:
         freeze = object.__setattr__
         freeze(self, "argv", tuple(self.argv))
         freeze(self, "inputs", MappingProxyType(dict(self.inputs)))
+        freeze(self, "task", MappingProxyType(dict(self.task)))
         freeze(self, "files", MappingProxyType(dict(self.files)))
         if self.artifacts_dir is not None:
             freeze(self, "artifacts_dir", Path(self.artifacts_dir))

@@ -34,6 +34,8 @@ def send_order(
     argv: Sequence[str],
     inputs: Mapping[str, Json],
     seed: int | None,
+    task: Mapping[str, Json] | None = None,
+    result_mb: int = 8,
 ) -> None:
     """Set the limits from outside, then hand the program straight to the child; the zygote never sees it."""
     apply_limits(child, limits)
@@ -45,6 +47,8 @@ def send_order(
         "argv": list(argv),
         "inputs": dict(inputs),
         "seed": seed,
+        "task": dict(task or {}),
+        "result_bytes": result_mb << 20,
         "cpu_seconds": None if limits.cpu_seconds is None else math.ceil(limits.cpu_seconds) + 1,
         "file_bytes": limits.disk_mb << 20,
         "data_bytes": limits.memory_mb << 21 if uncounted else None,

@@ -62,12 +62,12 @@ class NativeSandbox:
         dispatch.put_files(child, job.files)
         baseline = artifacts.stamps(child.work) if job.files else {}
         dispatch.send_order(
-            child, job.limits, kind="script", code=job.code, name=job.name, argv=job.argv, inputs=job.inputs,
-            seed=job.seed,
+            child, job.limits, kind=job.driver, code=job.code, name=job.name, argv=job.argv, inputs=job.inputs,
+            seed=job.seed, task=job.task, result_mb=job.result_mb,
         )  # fmt: skip
         stages["send"] = _since(started)
         started = time.monotonic()
-        watch = Watch(child, job.limits, on_output=on_output, cancel=cancel)
+        watch = Watch(child, job.limits, on_output=on_output, cancel=cancel, result_mb=job.result_mb)
         evidence = watch.until_exit()
         ended = time.monotonic()
         reported = evidence.reported_at or ended

@@ -65,7 +65,7 @@ def runtime_plan(package: Path) -> list[Entry]:
     plan = [Entry("text", path, text) for path, text in _OWN_FILES.items()]
     prefixes = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
     wanted = [*_SYSTEM_DIRS, *_SYSTEM_FILES, *_prefix_parts(prefixes), *site.getsitepackages()]
-    for part in ("__init__.py", "guest", "trade"):
+    for part in ("__init__.py", "guest", "trade", "base"):
         wanted.append(str(package / part))
     plan += _bind_entries(dict.fromkeys(wanted))
     plan += [Entry("device", f"/dev/{name}") for name in DEVICES]

@@ -11,7 +11,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_LEAN = ("numpy", "numpy.random", "pandas", "talib", "backtesting")
+_LEAN = (
+    "numpy",
+    "numpy.random",
+    "pandas",
+    "talib",
+    "backtesting",
+    "ringfence.guest.backtest",
+    "ringfence.guest.dialects.hooked",
+    "ringfence.trade.indicators",
+)
+
+_STRATEGY = ("numpy", "talib", "ringfence.guest.backtest", "ringfence.trade.indicators")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,5 +39,6 @@ class Profile:
 
 PROFILES: Mapping[str, Profile] = {
     "plain": Profile(),
+    "strategy": Profile(lean=_STRATEGY),  # for our own engine: no pandas until a strategy asks for it
     "quant": Profile(lean=_LEAN, full=(*_LEAN, "scipy.stats", "numba", "matplotlib.pyplot")),
 }

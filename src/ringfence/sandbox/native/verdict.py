@@ -89,11 +89,14 @@ def _ended(
     if report is None and command and code == 0:
         return Verdict("ok", "finished", code)
     if report is None or report.exit_code != code or report.end == "exit":
-        return Verdict("exit", f"ended itself with exit code {code}", code)
+        said = report.result if report is not None and report.exit_code == code else None
+        return Verdict("exit", f"ended itself with exit code {code}", code, result=said)
     if report.error is not None:
         place = f" at line {report.error.line}" if report.error.line is not None else ""
         first = report.error.message.partition("\n")[0][:300]
-        return Verdict("error", _one_line(f"{report.error.type}: {first}{place}"), code, error=report.error)
+        return Verdict(
+            "error", _one_line(f"{report.error.type}: {first}{place}"), code, error=report.error, result=report.result
+        )
     return Verdict("ok", "finished", code, result=report.result)
 
 

@@ -22,7 +22,7 @@ from ringfence.sandbox.native.cgroup import Counters
 from ringfence.sandbox.native.child import Child, NeverStarted
 
 _CHUNK = 1 << 16
-_MOST_REPORT_BYTES = 9 << 20  # the largest result, and a traceback
+_REPORT_ROOM = 1 << 20  # for a traceback beside the largest result
 _FLOOD = 256  # a program that writes this many times its cap is stopped: draining it costs the host CPU
 _TICK_SECONDS = 0.05
 _TINY, _DRIBBLES, _BREATH_SECONDS = 1024, 16, 0.002
@@ -100,11 +100,13 @@ class Watch:
         on_output: OnOutput | None,
         cancel: Cancel | None,
         before: Counters = NOTHING_COUNTED,
+        result_mb: int = 8,
     ) -> None:
         self._child, self._limits, self._cancel = child, limits, cancel
         self.stdout = Capture("stdout", child.stdout, limits.output_bytes, on_output)
         self.stderr = Capture("stderr", child.stderr, limits.output_bytes, on_output)
         self._channel = bytearray()
+        self._most_report_bytes = (result_mb << 20) + _REPORT_ROOM
         self._started = time.monotonic()
         self._deadline = self._started + limits.wall_seconds
         self._killed: Kill | None = None
@@ -196,7 +198,7 @@ class Watch:
         self._channel += chunk
         if self._reported_at is None and self._report() is not None:
             self._reported_at = time.monotonic()
-        return bool(chunk) and len(self._channel) <= _MOST_REPORT_BYTES + wire.HEAD_BYTES
+        return bool(chunk) and len(self._channel) <= self._most_report_bytes + wire.HEAD_BYTES
 
     def _report(self) -> bytes | None:
         """The first whole frame, if it has come."""
