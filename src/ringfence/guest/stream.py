@@ -1,0 +1,73 @@
+"""A strategy whose bars come one at a time, over the cells of a session. The future is not in this process at all."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from typing import cast
+
+from ringfence.guest.backtest import Task, claim_of, libraries, load_strategy, read_rules
+from ringfence.trade.feed import FeedEngine, Row
+from ringfence.trade.intents import write_log
+from ringfence.trade.series import explain
+
+_MOST_INDICATORS = 24
+
+
+class Stream:
+    """What the cells of the session share; see ringfence.verbs.backtest.streamed for the other end."""
+
+    def __init__(self, code: str, path: str, task: Mapping[str, object], head: Mapping[str, object]) -> None:
+        order = cast(Task, task)
+        module = types.ModuleType("strategy")
+        strategy = load_strategy(code, path, module, order["class_name"])
+        self._engine = FeedEngine(
+            strategy,
+            order["parameters"],
+            read_rules(order["rules"]),
+            symbols=cast("list[str]", head["symbols"]),
+            timeframe=cast(str, head["timeframe"]),
+            timezone=cast(str, head["timezone"]),
+        )
+        self._failed = False
+        self._hint: str | None = None
+
+    def warm_up(self, now: int, moment: int, rows: list[list[float]]) -> None:
+        self._engine.warm_up(now, moment, _rows(rows))
+
+    def begin(self) -> None:
+        self._guarded(self._engine.begin)
+
+    def show(self, now: int, moment: int, rows: list[list[float]]) -> None:
+        """`rows`: instrument, open, high, low, close, volume, whether its day is over."""
+        over = {int(row[0]): bool(row[6]) for row in rows}
+        self._guarded(lambda: self._engine.show(now, moment, _rows(rows), over))
+
+    def end(self) -> None:
+        self._guarded(self._engine.end)
+
+    def _guarded(self, action: object) -> None:
+        try:
+            cast(types.FunctionType, action)()
+        except AttributeError as e:
+            self._failed, self._hint = True, explain(e)
+            raise
+        except BaseException:
+            self._failed = True
+            raise
+
+    def report(self) -> dict[str, object]:
+        book = self._engine.book
+        return {
+            "log": write_log(book.log),
+            "claim": claim_of(book),
+            "start": max(self._engine.start, 0),
+            "failing": {"bar": max(book.now, 0), "hint": self._hint} if self._failed else None,
+            "indicators": [],
+            "libraries": libraries(),
+            "near": [],
+        }
+
+
+def _rows(rows: list[list[float]]) -> dict[int, Row]:
+    return {int(row[0]): (row[1], row[2], row[3], row[4], row[5]) for row in rows}

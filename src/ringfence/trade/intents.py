@@ -1,0 +1,202 @@
+"""What a strategy asked for, bar by bar: the only thing that the host takes over from the guest.
+
+Replayed through a Book on the host's own bars, a log of intents gives every fill, every trade and the equity. It
+crosses the fence as rows of plain JSON, so reading it assumes nothing about who wrote it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, get_args
+
+from ringfence.trade.orders import OrderType, TimeInForce
+
+Action = Literal["order", "close", "cancel", "amend"]
+Json = object
+
+MOST_REASON = 200  # characters
+LEAST_QUANTITY = 1e-9  # of a share: smaller than any venue trades
+
+
+class Intent(NamedTuple):
+    """One wish, made on the close of bar `now` of the timeline. Which fields count depends on `action`:
+
+    order   `sign` (+1 buy, -1 sell) and one of `quantity` (units), `fraction` (of what can be spent) and `target`
+            (weight of the equity to hold in the end); prices as `kind` needs them; `sl` and `tp` as prices or `sl_pct`
+            and `tp_pct` of the fill, and `trail_pct`, guard what the order opens
+    close   `portion` of lot `ref`, or of the whole position where there is none
+    cancel  order `ref`
+    amend   the guards of lot `ref`
+    """
+
+    now: int
+    action: Action
+    market: int = 0
+    sign: int = 0
+    quantity: float | None = None
+    fraction: float | None = None
+    target: float | None = None
+    kind: OrderType = "market"
+    limit: float | None = None
+    stop: float | None = None
+    trail: float | None = None  # of a trailing stop order, as a fraction
+    tif: TimeInForce = "gtc"
+    sl: float | None = None
+    tp: float | None = None
+    sl_pct: float | None = None
+    tp_pct: float | None = None
+    trail_pct: float | None = None
+    portion: float | None = None
+    ref: int | None = None
+    reason: str = ""
+
+
+_FIELDS = Intent._fields
+_DEFAULTS = tuple(Intent._field_defaults.get(name) for name in _FIELDS)
+_PLAIN = _DEFAULTS[6:]
+_WORDS: dict[str, tuple[str, ...]] = {
+    "action": get_args(Action),
+    "kind": get_args(OrderType),
+    "tif": get_args(TimeInForce),
+}
+_WHOLE = frozenset({"now", "market", "sign", "ref"})
+_NO_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has none of these, and orders may
+_MOST_TARGET = 1e6  # times the equity
+
+
+def write_log(log: Sequence[Intent]) -> list[list[Json]]:
+    """Rows with their defaults cut off at the end, which leaves most of them short."""
+    rows = []
+    for intent in log:
+        row: list[Json] = [repr(v) if v.__class__ is float and not math.isfinite(v) else v for v in intent]
+        while row and row[-1] == _DEFAULTS[len(row) - 1]:
+            row.pop()
+        rows.append(row)
+    return rows
+
+
+def read_log(rows: Json, *, bars: int, markets: int) -> list[Intent]:
+    """The log that the guest claims to have written, or ValueError with what is wrong with it."""
+    if not isinstance(rows, list):
+        raise ValueError("the order log is not a list")
+    log: list[Intent] = []
+    make: Callable[..., Intent] = Intent
+    last = 0
+    for number, row in enumerate(rows):
+        if not isinstance(row, list) or not 2 <= len(row) <= len(_FIELDS):
+            raise ValueError(f"row {number} of the order log is not a list of 2 to {len(_FIELDS)} values")
+        given = {name: _checked(name, value, number) for name, value in zip(_FIELDS, row)}
+        intent = make(**given)  # each value was checked against its field
+        if not last <= intent.now < bars:
+            raise ValueError(f"row {number} of the order log is of bar {intent.now}, which is out of order")
+        if not 0 <= intent.market < markets:
+            raise ValueError(f"row {number} of the order log is of instrument {intent.market}, which there is not")
+        last = intent.now
+        log.append(intent)
+    return log
+
+
+def _checked(name: str, value: Json, row: int) -> object:
+    if name in _WORDS:
+        if value in _WORDS[name]:
+            return value
+    elif name == "reason":
+        if isinstance(value, str):
+            # What cannot be UTF-8, and what a database refuses in a text, would only be found out when it is stored.
+            return value[:MOST_REASON].encode("utf-8", "replace").decode().replace("\0", "?")
+    elif value is None and name not in ("now", "market", "sign"):
+        return None
+    elif isinstance(value, int) and not isinstance(value, bool) and name in _WHOLE:
+        return value
+    elif name in _WHOLE:
+        pass
+    elif isinstance(value, str) and value in _NO_NUMBERS:
+        return _NO_NUMBERS[value]
+    elif isinstance(value, float) or (type(value) is int and abs(value) < 10**300):
+        return float(value)
+    raise ValueError(f"row {row} of the order log has {value!r:.80} as its {name}")
+
+
+def order_fault(intent: Intent) -> str | None:
+    """Why this cannot be an order, or None."""
+    if intent[6:] == _PLAIN and intent.sign in (1, -1):
+        amount = intent.quantity or intent.fraction or 0
+        # Compared with itself first, because a Decimal that is no number raises when it is asked which is larger.
+        if (
+            amount == amount
+            and LEAST_QUANTITY <= amount < 1e15
+            and (intent.quantity is None or intent.fraction is None)
+        ):
+            return None  # a market order and nothing else, as nine of ten are
+    amounts = [intent.quantity, intent.fraction, intent.target]
+    if intent.sign not in (1, -1) or sum(a is not None for a in amounts) != 1:
+        return "an order needs a side and one size"
+    for name in ("quantity", "fraction", "limit", "stop", "trail", "sl", "tp", "sl_pct", "tp_pct", "trail_pct"):
+        value = getattr(intent, name)
+        if value is not None and not _positive(value):
+            return f"{name} {value} is not a positive number"
+    if intent.target is not None:
+        if not math.isfinite(intent.target):
+            return f"target {intent.target} is not a number"
+        if abs(intent.target) > _MOST_TARGET:
+            return f"a target of {intent.target:g} times the equity is absurd"
+        if intent.kind != "market":
+            return f"an order for a weight is a market order, not {intent.kind}"
+    if intent.quantity is not None and not LEAST_QUANTITY <= intent.quantity <= 1e15:
+        return f"a quantity of {intent.quantity:g} is absurd"
+    for name in ("trail", "trail_pct", "sl_pct"):
+        value = getattr(intent, name)
+        if value is not None and value >= 1:
+            return f"{name} {value} is 100 % or more"
+    return _kind_fault(intent)
+
+
+def _kind_fault(intent: Intent) -> str | None:
+    needs = {
+        "market": (),
+        "limit": ("limit",),
+        "stop": ("stop",),
+        "stop_limit": ("limit", "stop"),
+        "trailing_stop": ("trail",),
+    }[intent.kind]
+    for name in ("limit", "stop", "trail"):
+        if (getattr(intent, name) is not None) != (name in needs):
+            return f"a {intent.kind} order {'needs' if name in needs else 'takes no'} {name} price"
+    sign = intent.sign
+    if intent.sl is not None and intent.tp is not None and sign * (intent.tp - intent.sl) <= 0:
+        return f"the stop {intent.sl:g} and the target {intent.tp:g} are on the wrong sides of each other"
+    entry = intent.limit if intent.limit is not None else intent.stop
+    if entry is not None:
+        if intent.sl is not None and sign * (entry - intent.sl) <= 0:
+            return f"the stop {intent.sl:g} is on the wrong side of the entry at {entry:g}"
+        if intent.tp is not None and sign * (intent.tp - entry) <= 0:
+            return f"the target {intent.tp:g} is on the wrong side of the entry at {entry:g}"
+    return None
+
+
+def guard_fault(intent: Intent, price: float) -> str | None:
+    """Why the stop or target of a market order cannot be, with the market at `price`, or None."""
+    if intent.kind != "market" or intent.target is not None or price != price:
+        return None
+    if intent.sl is not None and intent.sign * (price - intent.sl) <= 0:
+        return f"the stop {intent.sl:g} is on the wrong side of the price, {price:g}"
+    if intent.tp is not None and intent.sign * (intent.tp - price) <= 0:
+        return f"the target {intent.tp:g} is on the wrong side of the price, {price:g}"
+    return None
+
+
+def amend_fault(sl: float | None, tp: float | None, trail: float | None) -> str | None:
+    """Why the guards of a lot cannot be moved there, or None."""
+    for name, value in (("sl", sl), ("tp", tp), ("trail", trail)):
+        if value is not None and not _positive(value):
+            return (
+                f"{name} {value} is not a positive number: give a {'fraction' if name == 'trail' else 'price'} or None"
+            )
+    if trail is not None and trail >= 1:
+        return f"trail {trail:g} is 100 % or more: write 0.05 for 5 %"
+    return None
+
+
+def _positive(value: float) -> bool:
+    return math.isfinite(value) and value > 0
