@@ -15,9 +15,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ringfence.testing.fake import FakeSandbox as FakeSandbox, FakeSession as FakeSession, outcome as outcome
     from ringfence.testing.sandbox import SandboxSuite as SandboxSuite
+    from ringfence.testing.source import SourceCase as SourceCase, SourceSuite as SourceSuite
+    from ringfence.testing.store import StoreSuite as StoreSuite
 
 _HOMES = {
     "SandboxSuite": "ringfence.testing.sandbox",
+    "SourceSuite": "ringfence.testing.source",
+    "SourceCase": "ringfence.testing.source",
+    "StoreSuite": "ringfence.testing.store",
     "FakeSandbox": "ringfence.testing.fake",
     "FakeSession": "ringfence.testing.fake",
     "outcome": "ringfence.testing.fake",
@@ -37,9 +42,17 @@ _SUITES = (
     "ringfence.testing.sandbox_sessions",
     "ringfence.testing.sandbox_streams",
     "ringfence.testing.sandbox_threads",
+    "ringfence.testing.source",
+    "ringfence.testing.store",
+    "ringfence.testing.store_base",
+    "ringfence.testing.store_filters",
+    "ringfence.testing.store_records",
+    "ringfence.testing.store_runs",
+    "ringfence.testing.store_survival",
+    "ringfence.testing.store_writers",
 )
 
-__all__ = ["FakeSandbox", "FakeSession", "SandboxSuite", "outcome"]
+__all__ = ["FakeSandbox", "FakeSession", "SandboxSuite", "SourceCase", "SourceSuite", "StoreSuite", "outcome"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,1 @@
+"""How a database of an earlier ringfence becomes one of this: Alembic scripts, run on opening."""
