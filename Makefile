@@ -9,7 +9,7 @@ ARGS ?=
 
 help:
 	@echo "make setup    make .venv with everything the tests need"
-	@echo "make demo     a Monte Carlo behind the fence, with its plot in out/demo"
+	@echo "make demo     a backtest behind the fence, with its tear sheet in out/demo"
 	@echo "make test     the tests (TESTS=path, ARGS='-k name', WORKERS=n)"
 	@echo "make check    lint, format, types, layers, gates"
 	@echo "make format   rewrite the sources the way 'make check' wants them"
@@ -24,13 +24,15 @@ lock:
 
 demo: setup
 	@mkdir -p out/demo
-	@$(BIN)/ringfence run examples/monte_carlo.py --artifacts out/demo \
-	    --timeout 20 --memory 512m --cpus 1 --pids 32 --disk 50m $(ARGS)
-	@echo "limits: 20 s, 512 MB, 1 CPU, 32 processes, 50 MB of disk, no network; the files it left:"
-	@ls -l out/demo
+	@RINGFENCE_HOME=out/demo/home $(BIN)/ringfence backtest examples/rsi_dip.py --data sample:GOOG \
+	    --report out/demo/rsi_dip.html --png out/demo/rsi_dip.png $(ARGS)
+	@echo "the tear sheet, to open in any browser, and a picture of it:"
+	@ls -l out/demo/rsi_dip.*
 
 test: setup
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(TESTS) $(ARGS)
+	@scripts/install-test-packages
+	PATH="$$PATH:$$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1)" \
+	    $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(TESTS) $(ARGS)
 
 check: setup
 	$(BIN)/ruff check .

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-EXTRAS = {"guest", "backtesting", "docker", "service", "mcp", "llm", "ray", "live", "dev", "all"}
+EXTRAS = set("guest backtesting trade postgres yahoo alpaca docker service mcp llm ray live dev all".split())
 
 
 @pytest.fixture(scope="module")

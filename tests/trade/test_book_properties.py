@@ -6,10 +6,13 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from ringfence.markets.paper import PaperBroker
 from ringfence.trade import results
 from ringfence.trade.bars import Bars
 from ringfence.trade.book import Book, Filled
@@ -170,3 +173,32 @@ def test_random_orders_meet_enough_fills_to_mean_something(fractional: bool) -> 
     collect()
     assert seen >= {"market", "limit", "stop", "target", "trailing_stop", "close", "end"}
     assert seen >= {"open", "filled", "cancelled", "rejected", "expired"}
+
+
+@given(several_bars(), many_wishes, rules)
+@EXAMPLES
+def test_decimals_and_floats_come_to_the_same(bars: Bars, asked: list[Wish], fill_rules: FillRules) -> None:
+    """Where floats are exact, paper trading is the backtest; a fraction of a price may round to the other side."""
+    exact = replace(fill_rules, costs=free, fractional=False, close_at_end=False)
+    plain = [
+        w._replace(fractions=False, trail=None, tif="gtc" if w.tif == "day" else w.tif)
+        for w in asked
+        if w.what == "order" and w.kind != "trailing_stop"
+    ]
+    book = play(bars, plain, exact)
+    moment = 0
+    paper = PaperBroker(bars.symbols, exact, clock=lambda: moment)
+    for now, time in enumerate(bars.timeline().tolist()):
+        shown = {}
+        for symbol, c in bars.candles.items():
+            for row in np.flatnonzero(c.time == time).tolist():
+                shown[symbol] = tuple(Decimal(str(column[row])) for column in (c.open, c.high, c.low, c.close))
+        paper.show_bars(time, shown)
+        moment = time + 1 if now + 1 == len(bars.timeline()) else int(bars.timeline()[now + 1])
+        for intent in book.log:
+            if intent.now == now:
+                paper.book.submit(intent)
+    wanted = [(f.order_id, f.market, Decimal(str(f.quantity)), Decimal(str(f.price)), f.reason) for f in book.fills]
+    got: list[object] = [(f.order_id, f.market, f.quantity, f.price, f.reason) for f in paper.book.fills]
+    assert got == wanted
+    assert float(paper.book.equity()) == book.equity()

@@ -59,6 +59,7 @@ def test_the_dialect_is_known_by_the_base(dialect: str, text: str) -> None:
 def test_a_guess_is_noted() -> None:
     assert "native dialect" in " ".join(read_draft(f"class Dip(Strategy):\n{NEXT}", name="dip").notes)
     assert read_draft(f"from ringfence import Strategy\nclass Dip(Strategy):\n{NEXT}", name="dip").notes == ()
+    assert read_draft(f"from ringfence import *\nclass Dip(Strategy):\n{NEXT}", name="dip").notes == ()
 
 
 def test_the_hash_is_of_the_program_and_not_of_the_reply() -> None:

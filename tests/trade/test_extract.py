@@ -171,6 +171,10 @@ def test_an_unclosed_fence_around_a_whole_program_is_accepted_with_a_note(text: 
     assert any("not closed" in note for note in found.notes)
 
 
+def test_half_a_closing_fence_is_an_end() -> None:
+    assert extract(f"```python\n{LIBRARY}``").text == LIBRARY
+
+
 def test_no_cut_inside_a_class_gets_through_an_unclosed_fence() -> None:
     text = program(SKETCHES[0])
     first, end = text.index("class ") + 6, text.index("\n\n\n", text.index("def next"))

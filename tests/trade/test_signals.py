@@ -100,9 +100,9 @@ def test_a_sell_of_what_is_not_held_is_seen_to_do_nothing() -> None:
     ]
 
 
-@pytest.mark.parametrize("held", [3, 7, 60, 83, 999])
+@pytest.mark.parametrize("held", [3, 22, 43])
 def test_a_part_is_sold_to_the_unit(held: int) -> None:
-    for part in range(1, held, max(held // 17, 1)):
+    for part in range(1, held):  # 22 · (15 / 22) is less than 15
         rules = FillRules(cash=1e6, costs=FREE.costs)
         engine = planned({1: [Signal("A", "buy", held)], 2: [Signal("A", "sell", part)]}, bars(10, 10, 10, 10), rules)
         assert [quantity for _, quantity, _ in fills(engine)] == [held, -part]
@@ -202,6 +202,8 @@ def test_the_size_comes_from_the_strategy(size: float | None, bought: list[float
     engine = play(strategy, bars(10, 10, 10))
     assert [quantity for _, quantity, _ in fills(engine)] == bought
     assert strategy.asked == ("A", signal)
+    if size == 0:
+        assert engine.book.log == []
     if size == 0.7:
         assert "0.7 is no whole number" in engine.book.orders[0].reason
 

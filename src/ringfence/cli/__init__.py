@@ -22,6 +22,12 @@ ABOUT = "Run AI-written trading code behind a fence, fast, and tell the truth ab
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("run", "ringfence.cli.run", "Run a Python program, or a command, behind the fence."),
     ("session", "ringfence.cli.session", "Run cells that share variables: typed at a prompt, or piped in."),
+    ("backtest", "ringfence.cli.backtest", "Run a strategy against history, check it, and store the result."),
+    ("batch", "ringfence.cli.batch", "Backtest many strategies: a verdict for every file, resumable."),
+    ("check", "ringfence.cli.check", "Say what is wrong or doubtful in a strategy, without running it."),
+    ("data", "ringfence.cli.data", "Fetch prices, list those that are kept, and show what they are."),
+    ("runs", "ringfence.cli.runs", "List, show, compare and export what has been run."),
+    ("report", "ringfence.cli.report", "Write a stored run as one HTML page, or as a picture."),
     ("doctor", "ringfence.cli.doctor", "Say what this machine can enforce, what is missing and how to fix it."),
     ("bench", "ringfence.cli.bench", "Measure the fence on this machine."),
 )

@@ -21,6 +21,8 @@ class Stream:
         order = cast(Task, task)
         module = types.ModuleType("strategy")
         strategy = load_strategy(code, path, module, order["class_name"])
+        if hasattr(strategy, "arrays"):
+            raise TypeError("a strategy of arrays decides for all bars at once and cannot be streamed: write next()")
         self._engine = FeedEngine(
             strategy,
             order["parameters"],

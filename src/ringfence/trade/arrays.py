@@ -115,7 +115,7 @@ class ArrayEngine:
             setattr(strategy, name, value)
         columns = {name: getattr(self.candles, name) for name in COLUMNS}
         strategy.data = Columns({**columns, "time": self.candles.time})  # type: ignore[assignment]
-        strategy.I = self._indicator  # type: ignore[assignment]
+        strategy.I = self._indicator
 
     def _indicator(
         self, func: Callable[..., object], *args: object, name: str | None = None, **options: object

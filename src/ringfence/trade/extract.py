@@ -142,7 +142,7 @@ def _choose(blocks: Sequence[Block], notes: list[str]) -> list[Block]:
         chosen += _runners(names, [b for b in blocks if b.start > main.start], notes)
     for block in blocks:
         if block not in chosen:
-            _leave_out(block, names, notes)
+            notes.append(f"the block at lines {_span(block)} is not part of the program and was left out")
     return chosen
 
 
@@ -159,13 +159,6 @@ def _choose_all(blocks: Sequence[Block], notes: list[str]) -> list[Block]:
     if not parsing:
         _whole(blocks[0], notes)
     return parsing
-
-
-def _leave_out(block: Block, names: set[str], notes: list[str]) -> None:
-    """Note it, unless it is a new version of the program that was cut off: then nobody wants the old one."""
-    if not block.closed and _classes(block) & names:
-        _whole(block, notes)
-    notes.append(f"the block at lines {_span(block)} is not part of the program and was left out")
 
 
 def _needed(main: Block, tree: ast.Module, earlier: Sequence[Block]) -> list[Block]:

@@ -11,7 +11,6 @@ from ringfence.base.errors import DraftError
 from ringfence.trade.syntax import problem
 
 PYTHON = frozenset({"python", "python3", "py", "py3", "ipython", "ipython3"})
-_WRAPPERS = frozenset({"markdown", "md"})  # a fence around a whole reply, with the real fences inside it
 _FENCE = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t]*+([^`]*+)")
 _THINK_OPEN = re.compile(r"[ \t]*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
 _THINK_CLOSE = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
@@ -76,12 +75,11 @@ def read_blocks(lines: Sequence[str], start: int) -> list[Block]:
         indent, marks, info = fence.groups()
         language = _language(info)
         if opened is None:
-            if language not in _WRAPPERS:
-                opened = (n + 1, indent, marks, language)
+            opened = (n + 1, indent, marks, language)
         elif marks.startswith(opened[2]) and not language:
             finish(n, True)
             opened = None
-        elif language in PYTHON:  # a second block begins where the first was never closed
+        elif language in PYTHON:  # the first was never closed, or it is a fence around a whole reply
             finish(n, True)
             opened = (n + 1, indent, marks, language)
     if opened is not None:

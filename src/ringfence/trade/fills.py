@@ -39,7 +39,7 @@ def open_orders(book: Book, active: Sequence[Market]) -> None:
     """Orders that the open fills. Those that reduce come first, so that what they free can be spent."""
     due = [order for market in active for order in market.orders]
     if len(due) > 1:
-        due.sort(key=lambda order: not _reduces(book, order))
+        due.sort(key=lambda order: (not _reduces(book, order), order.id))
     for order in due:
         if _open_order(book, order):
             order.market.orders.remove(order)

@@ -274,9 +274,7 @@ class BaseStrategy(Strategy):
             return self._open(market, signal, -1)  # to be rejected, with the reason why
         if held <= 0:
             return self._book.close(market, reason=signal.reason) if not market.holding else None
-        # Half a unit more, because what is no whole unit is cut off when it is filled.
-        portion = (wanted + (0.5 if self._book.whole else 0.0)) / held
-        return self._book.close(market, min(portion, 1.0), reason=signal.reason)
+        return self._book.close(market, min(wanted / held, 1.0), reason=signal.reason)
 
 
 def _left(market: Market, *, whole: bool) -> float:
@@ -285,7 +283,7 @@ def _left(market: Market, *, whole: bool) -> float:
     for order in market.orders:
         if order.intent.action == "close" and order.lot is None:
             part = left * float(order.intent.portion or 1.0)
-            left -= part // 1 if whole else part
+            left -= (part + 1e-9) // 1 if whole else part  # rounded as it will be when it is filled
     return left
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ringfence.base.errors import OrderError
 from ringfence.trade.book import Book, Market, Pending
@@ -11,7 +11,7 @@ from ringfence.trade.fills import FULL
 from ringfence.trade.intents import MOST_REASON, Intent
 from ringfence.trade.lots import Holding, Lot
 from ringfence.trade.orders import Fill, Order, OrderType, TimeInForce
-from ringfence.trade.series import Data, Series
+from ringfence.trade.series import Data
 
 T = TypeVar("T")
 _LARGEST_TARGET = 10.0  # a profit target above 1000 % is a price in disguise
@@ -35,7 +35,7 @@ class Strategy:
     # Set by the engine before `init`.
     data: Data
     position: Holding
-    I: Callable[..., Series | tuple[Series, ...]]  # noqa: E741  # the name this field's strategies use
+    I: Callable[..., Any]  # a series, or a tuple of them  # noqa: E741  # the name this field's strategies use
     timeframe: Callable[[str], Data]
     _book: Book
 

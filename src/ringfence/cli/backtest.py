@@ -1,0 +1,206 @@
+"""`ringfence backtest`: a strategy file against history, its numbers here and in the store."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ringfence.base.errors import DraftError, InputError
+from ringfence.cli import options, trading
+from ringfence.cli.interrupt import cancelling
+from ringfence.cli.request import read_program
+from ringfence.cli.terminal import Screen, emit, say
+
+if TYPE_CHECKING:
+    from ringfence.store import StoredRun
+    from ringfence.trade.bars import Bars
+    from ringfence.trade.draft import Draft
+    from ringfence.verbs.backtest import Finished, Request
+
+EPILOG = (
+    "Exit code: 0 it traded and nothing speaks against the numbers; 1 it failed, did not trade, does not agree with "
+    "its replay, or seems to know the future; 64 to 78 a bad request; 125 our failure; 130 cancelled."
+)
+
+_OUTPUT = "Output"
+
+File = Annotated[
+    str, typer.Argument(metavar="FILE|-", help="The strategy, or - for standard input.", show_default=False)
+]
+Param = Annotated[
+    list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="Set a parameter of the strategy.")
+]
+ClassName = Annotated[
+    str | None, typer.Option("--class", metavar="NAME", help="Which class, where the file has several.")
+]
+Streamed = Annotated[
+    bool,
+    typer.Option(
+        "--streamed", help="Hand in bars one by one: the future is never inside.", rich_help_panel=trading.TRUTH
+    ),
+]
+Report = Annotated[
+    Path | None, typer.Option("--report", metavar="FILE", help="Write a tear sheet, HTML.", rich_help_panel=_OUTPUT)
+]
+Png = Annotated[
+    Path | None, typer.Option("--png", metavar="FILE", help="Write a picture of it.", rich_help_panel=_OUTPUT)
+]
+Artifacts = Annotated[
+    Path | None,
+    typer.Option("--artifacts", metavar="DIR", help="Keep the files that a script leaves.", rich_help_panel=_OUTPUT),
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the Run as JSON, and nothing else.", rich_help_panel=_OUTPUT)
+]
+
+
+def register(app: typer.Typer, name: str, line: str) -> None:
+    app.command(name, help=line, epilog=EPILOG)(backtest)
+
+
+def backtest(
+    file: File,
+    data: trading.Data = None,
+    symbols: trading.Symbols = None,
+    start: trading.Start = None,
+    end: trading.End = None,
+    timeframe: trading.Timeframe = None,
+    repair: trading.Repair = False,
+    mount: trading.MountOption = None,
+    param: Param = None,
+    class_name: ClassName = None,
+    cash: trading.Cash = 100_000.0,
+    fees: trading.Fees = 0.001,
+    fee_per_share: trading.FeePerShare = 0.0,
+    fee_minimum: trading.FeeMinimum = 0.0,
+    slippage_bps: trading.Slippage = 2.0,
+    spread_bps: trading.Spread = 0.0,
+    margin: trading.Margin = 1.0,
+    fractional: trading.Fractional = False,
+    shorting: trading.Shorting = True,
+    both_in_one_bar: trading.Both = "stop_first",
+    close_at_end: trading.CloseAtEnd = False,
+    lookahead: trading.LookaheadOption = True,
+    streamed: Streamed = False,
+    heal: trading.Heal = True,
+    seed: trading.Seed = 0,
+    timeout: trading.Timeout = 300.0,
+    memory: trading.Memory = "2g",
+    backend: options.Backend = "native",
+    allow_weaker: options.AllowWeaker = False,
+    report: Report = None,
+    png: Png = None,
+    artifacts: Artifacts = None,
+    as_json: AsJson = False,
+) -> int:
+    from ringfence.base.config import Settings
+    from ringfence.sandbox.job import Mount
+    from ringfence.trade.draft import parse_parameter, range_warnings
+    from ringfence.verbs.backtest import Request
+
+    rules = trading.make_rules(
+        cash, fees, fee_per_share, fee_minimum, slippage_bps, spread_bps, margin, fractional, shorting,
+        both_in_one_bar, close_at_end,
+    )  # fmt: skip
+    settings = Settings.from_env(os.environ)
+    draft = _read_draft(file, class_name)
+    parameters = dict(parse_parameter(word, draft) for word in param or [])
+    for objection in range_warnings(draft, parameters):
+        say(objection)
+    mounts = tuple(Mount.parse(word) for word in mount or [])
+    cache = trading.open_cache(settings)
+    bars, bars_file = trading.load(cache, data, symbols, start, end, timeframe, repair)
+    request = Request(
+        draft=draft,
+        bars=bars,
+        bars_file=bars_file,
+        parameters=parameters,
+        rules=rules,
+        seed=seed,
+        limits=trading.make_limits(timeout, memory),
+        mounts=mounts,
+        lookahead=lookahead,
+        streamed=streamed,
+        heal=heal,
+        artifacts_dir=artifacts,
+    )
+    finished = _run(request, trading.trading_sandbox(backend, draft.dialect, allow_weaker), quiet=as_json)
+    stored = _store(settings.database_url(os.environ), finished, draft)
+    _write_reports(stored, draft, bars, report, png)
+    _show(finished, stored, as_json)
+    return _exit_code(finished)
+
+
+def _read_draft(file: str, class_name: str | None) -> Draft:
+    from ringfence.trade.draft import read_draft
+
+    text, name = read_program(file)
+    try:
+        return read_draft(text, name=Path(name).stem, class_name=class_name)
+    except DraftError as e:
+        place = f"{file}, line {e.line}" if e.line else file
+        raise DraftError(f"{place}: {e}", verdict=e.verdict, line=e.line) from e
+
+
+def _run(request: Request, spec: str, *, quiet: bool) -> Finished:
+    from contextlib import nullcontext
+    from dataclasses import replace
+
+    from ringfence.sandbox import open_sandbox
+    from ringfence.verbs.backtest import backtest as run_backtest
+
+    with cancelling() as interruption, open_sandbox(spec) as sandbox:
+        screen = Screen(on_broken=interruption.cancel.set)
+        with nullcontext() if quiet else screen.progress(request.limits.wall_seconds):
+            return run_backtest(replace(request, cancel=interruption.cancel), sandbox=sandbox)
+
+
+def _store(url: str, finished: Finished, draft: Draft) -> StoredRun:
+    from ringfence.store import RunUsage, open_store
+
+    used = finished.outcome.usage
+    usage = RunUsage(wall_ms=used.wall_ms, cpu_ms=used.cpu_ms, peak_memory_bytes=used.peak_memory_bytes)
+    with open_store(url) as store:
+        record = store.save_run(finished.run, draft_text=draft.text, usage=usage, now=datetime.now(UTC))
+        return store.get_run(record.run_id)
+
+
+def _write_reports(stored: StoredRun, draft: Draft, bars: Bars | None, report: Path | None, png: Path | None) -> None:
+    if report is None and png is None:
+        return
+    from ringfence.verbs.report import summary_png, tear_sheet
+
+    candles = bars.candles if bars else None
+    zone = bars.timezone if bars else "UTC"
+    try:
+        if report is not None:
+            without = "" if bars else "The price chart is left out: the script brought its own data."
+            html = tear_sheet(stored.json, code=draft.text, candles=candles, timezone=zone, without_candles=without)
+            report.write_text(html, encoding="utf-8")
+        if png is not None:
+            png.write_bytes(summary_png(stored.json, candles=candles))
+    except OSError as e:
+        raise InputError(f"{e.filename!r} cannot be written: {e.strerror}; choose another place") from e
+
+
+def _show(finished: Finished, stored: StoredRun, as_json: bool) -> None:
+    if as_json:
+        emit(sys.stdout, json.dumps(finished.run.to_json(), allow_nan=False) + "\n")
+        return
+    from ringfence.cli.runs_view import show_run
+
+    show_run(stored)
+
+
+def _exit_code(finished: Finished) -> int:
+    run = finished.run
+    if run.verdict == "cancelled":
+        return 130
+    sound = run.provenance != "mismatch" and run.lookahead.status != "suspect"
+    return 0 if run.verdict == "traded" and sound else 1

@@ -1,0 +1,177 @@
+"""Options that `backtest` and `batch` share, and what is made of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ringfence.cli.options import sandbox_spec
+from ringfence.cli.sizes import parse_mb
+
+if TYPE_CHECKING:
+    from ringfence.base.config import Settings
+    from ringfence.markets.cache import Cache
+    from ringfence.sandbox.job import Limits
+    from ringfence.trade.bars import Bars
+    from ringfence.trade.run import FillRules
+
+DATA, COSTS, TRUTH = "Data", "Account and costs", "Truth"
+
+Data = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data",
+        metavar="SPEC",
+        help="sample:GOOG, csv:path, parquet:path, yahoo:AAPL, alpaca:AAPL or synthetic:gbm?seed=1; may be repeated.",
+        rich_help_panel=DATA,
+    ),
+]
+Symbols = Annotated[
+    str | None, typer.Option("--symbols", metavar="A,B", help="Only these instruments.", rich_help_panel=DATA)
+]
+Start = Annotated[
+    str | None,
+    typer.Option("--start", metavar="DATE", help="First day to trade; earlier bars warm up.", rich_help_panel=DATA),
+]
+End = Annotated[str | None, typer.Option("--end", metavar="DATE", help="Last day.", rich_help_panel=DATA)]
+Timeframe = Annotated[
+    str | None, typer.Option("--timeframe", metavar="1d", help="Length of a bar.", rich_help_panel=DATA)
+]
+Repair = Annotated[
+    bool, typer.Option("--repair", help="Mend impossible rows, and list what was done.", rich_help_panel=DATA)
+]
+Cash = Annotated[float, typer.Option("--cash", metavar="N", help="Money to begin with.", rich_help_panel=COSTS)]
+Fees = Annotated[
+    float, typer.Option("--fees", metavar="F", help="Fraction of each fill's value.", rich_help_panel=COSTS)
+]
+FeePerShare = Annotated[
+    float, typer.Option("--fee-per-share", metavar="N", help="Money per share.", rich_help_panel=COSTS)
+]
+FeeMinimum = Annotated[
+    float, typer.Option("--fee-minimum", metavar="N", help="Least fee of a fill.", rich_help_panel=COSTS)
+]
+Slippage = Annotated[
+    float,
+    typer.Option("--slippage-bps", metavar="N", help="Against you, on market and stop orders.", rich_help_panel=COSTS),
+]
+Spread = Annotated[float, typer.Option("--spread-bps", metavar="N", help="Between bid and ask.", rich_help_panel=COSTS)]
+Margin = Annotated[
+    float,
+    typer.Option("--margin", metavar="F", help="Share of a position that must be covered.", rich_help_panel=COSTS),
+]
+Fractional = Annotated[bool, typer.Option("--fractional", help="Trade parts of a share.", rich_help_panel=COSTS)]
+Shorting = Annotated[
+    bool, typer.Option("--shorting/--no-shorting", help="Whether to sell short.", rich_help_panel=COSTS)
+]
+Both = Annotated[
+    Literal["stop_first", "target_first"],
+    typer.Option("--both-in-one-bar", help="When a bar holds a stop and a target.", rich_help_panel=COSTS),
+]
+CloseAtEnd = Annotated[
+    bool, typer.Option("--close-at-end", help="Sell what is held on the last bar.", rich_help_panel=COSTS)
+]
+LookaheadOption = Annotated[
+    bool,
+    typer.Option("--lookahead/--no-lookahead", help="Run again without the future and compare.", rich_help_panel=TRUTH),
+]
+Heal = Annotated[
+    bool,
+    typer.Option("--heal/--no-heal", help="Mend a failing script where it is known how.", rich_help_panel=TRUTH),
+]
+MountOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mount", metavar="HOST:GUEST", help="Serve a file at the path a script expects.", rich_help_panel=DATA
+    ),
+]
+Timeout = Annotated[float, typer.Option("--timeout", metavar="S", help="Wall-clock seconds of one run.")]
+Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", help="Memory of one run, such as 2g.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the strategy's random numbers.")]
+
+
+def make_rules(
+    cash: float,
+    fees: float,
+    fee_per_share: float,
+    fee_minimum: float,
+    slippage_bps: float,
+    spread_bps: float,
+    margin: float,
+    fractional: bool,
+    shorting: bool,
+    both_in_one_bar: Literal["stop_first", "target_first"],
+    close_at_end: bool,
+) -> FillRules:
+    from ringfence.trade.run import Costs, FillRules
+
+    return FillRules(
+        cash=cash,
+        margin=margin,
+        shorting=shorting,
+        fractional=fractional,
+        both_in_one_bar=both_in_one_bar,
+        close_at_end=close_at_end,
+        costs=Costs(
+            percent=fees,
+            per_share=fee_per_share,
+            minimum=fee_minimum,
+            slippage_bps=slippage_bps,
+            spread_bps=spread_bps,
+        ),
+    )
+
+
+def make_limits(timeout: float, memory: str) -> Limits:
+    from dataclasses import replace
+
+    from ringfence.sandbox.job import PRESETS
+
+    return replace(PRESETS["backtest"], wall_seconds=timeout, memory_mb=parse_mb(memory))
+
+
+def open_cache(settings: Settings) -> Cache:
+    from ringfence.markets.cache import Cache
+
+    return Cache(settings.home_dir(os.environ) / "bars")
+
+
+def load(
+    cache: Cache,
+    data: list[str] | None,
+    symbols: str | None,
+    start: str | None,
+    end: str | None,
+    timeframe: str | None,
+    repair: bool,
+) -> tuple[Bars, Path] | tuple[None, None]:
+    """The bars that were asked for, and the file that the guest will map; nothing where none were."""
+    if not data:
+        return None, None
+    import time
+
+    from ringfence.markets import load_bars
+
+    bars = load_bars(
+        data,
+        symbols=[s.strip() for s in symbols.split(",") if s.strip()] if symbols else (),
+        start=start,
+        end=end,
+        timeframe=timeframe,
+        repair=repair,
+        cache=cache,
+        environ=os.environ,
+        now_ns=time.time_ns(),
+    )
+    return bars, cache.materialise(bars)
+
+
+def trading_sandbox(backend: str, dialect: str, allow_weaker: bool) -> str:
+    """What to open for one backtest: a zygote that has imported what every strategy needs, and no more."""
+    if ":" in backend or backend != "native":
+        return sandbox_spec(backend, "quant", allow_weaker)
+    profile = "quant" if dialect == "backtesting.py" else "strategy"
+    weaker = ",allow_weaker=yes" if allow_weaker else ""
+    return f"native:profile={profile},park=0{weaker}"

@@ -1,0 +1,96 @@
+"""What is to be backtested, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ringfence.sandbox import OnOutput
+from ringfence.sandbox.job import PRESETS, Cancel, Job, Limits, Mount
+from ringfence.sandbox.outcome import Outcome
+from ringfence.trade.bars import Bars
+from ringfence.trade.draft import Draft
+from ringfence.trade.run import BarsRef, DraftRef, FillRules, Json, Run
+from ringfence.trade.times import iso
+
+BARS_PLACE = "/bars/bars.arrow"  # where the guest finds them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One Draft on one Bars. `bars_file` is the Arrow file of `bars`, which the guest maps."""
+
+    draft: Draft
+    bars: Bars | None = None
+    bars_file: Path | None = None
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    rules: FillRules = field(default_factory=FillRules)
+    seed: int = 0
+    limits: Limits = PRESETS["backtest"]
+    mounts: tuple[Mount, ...] = ()
+    lookahead: bool = True
+    streamed: bool = False
+    heal: bool = True
+    artifacts_dir: Path | None = None
+    on_output: OnOutput | None = None
+    cancel: Cancel | None = None
+
+    def job(self, *, driver: str, task: Mapping[str, Json], bars_file: Path | None = None) -> Job:
+        """The Job that runs the Draft's text under `driver`."""
+        file = bars_file or self.bars_file
+        bars = () if file is None else (Mount(file, BARS_PLACE),)
+        return Job(
+            code=self.draft.text,
+            name=_file_name(self.draft.name),
+            driver=driver,  # type: ignore[arg-type]  # checked by Job
+            task=task,
+            mounts=(*self.mounts, *bars),
+            limits=self.limits,
+            seed=self.seed,
+            result_mb=64,
+            artifacts_dir=self.artifacts_dir,
+        )
+
+    def all_parameters(self) -> dict[str, Json]:
+        return {**{p.name: p.default for p in self.draft.parameters}, **self.parameters}
+
+    def draft_ref(self, class_name: str | None = None, parameters: Mapping[str, Json] | None = None) -> DraftRef:
+        draft = self.draft
+        return DraftRef(
+            name=draft.name,
+            sha256=draft.sha256,
+            dialect=draft.dialect,
+            class_name=class_name or draft.class_name,
+            parameters=self.all_parameters() if parameters is None else parameters,
+        )
+
+    def bars_ref(self) -> BarsRef | None:
+        bars = self.bars
+        if bars is None:
+            return None
+        return BarsRef(
+            sha256=bars.sha256,
+            symbols=bars.symbols,
+            timeframe=bars.timeframe,
+            start=iso(bars.start),
+            end=iso(bars.end),
+            rows=bars.rows,
+            source=bars.source,
+            synthetic=bars.synthetic,
+            adjusted=bars.adjusted,
+            notes=bars.notes,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The Run, which is the same each time, and the Outcome of this one execution: what it cost, what it left."""
+
+    run: Run
+    outcome: Outcome
+
+
+def _file_name(name: str) -> str:
+    plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).strip(".")[:100]
+    return f"{plain or 'strategy'}.py"
