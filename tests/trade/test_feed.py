@@ -12,7 +12,7 @@ from ringfence.trade.bars import Bars, Floats
 from ringfence.trade.book import Book
 from ringfence.trade.engine import Engine
 from ringfence.trade.feed import FeedEngine
-from ringfence.trade.indicators import bollinger, crossover, macd, rsi, sma
+from ringfence.trade.indicators import atr, bollinger, crossover, macd, rsi, session_vwap, sma
 from ringfence.trade.orders import Fill
 from ringfence.trade.run import FillRules
 from ringfence.trade.strategy import Strategy
@@ -59,6 +59,23 @@ class Weekly(Strategy):
             self.buy(size=0.5)
         elif self.rsi[-1] > 55:
             self.position.close(0.5)
+
+
+class Ranges(Strategy):
+    """Indicators of whole instruments, of coarser bars, and by keyword."""
+
+    def init(self) -> None:
+        self.weeks = self.timeframe("1w")
+        self.week_range = self.I(atr, self.weeks, 3)
+        self.day_range = self.I(atr, self.data, 3)
+        self.middle = self.I(sma, self.data.close, period=5)
+        self.paid = self.I(session_vwap, self.data)
+
+    def next(self) -> None:
+        if not self.position and self.week_range[-1] > 2 * self.day_range[-1]:
+            self.buy(sl_price=min(self.middle[-1], self.paid[-1], self.data.low[-1]) * 0.9)
+        elif self.position and self.week_range[-1] < 1.8 * self.day_range[-1]:
+            self.position.close()
 
 
 class Listening(Cross):
@@ -111,10 +128,11 @@ def holey() -> Bars:
         (Bands, make_bars(300, 12)),
         (Weekly, make_bars(300, 13)),
         (Rotation, holey()),
+        (Ranges, make_bars(300, 16)),
         (Cross, replace(make_bars(300, 14), tradable_from=MONDAY + 100 * 86_400 * 10**9)),
         (Weekly, replace(make_bars(300, 15), tradable_from=MONDAY + 100 * 86_400 * 10**9)),
     ],
-    ids=["cross", "bands", "weekly", "rotation", "cross-warm", "weekly-warm"],
+    ids=["cross", "bands", "weekly", "rotation", "ranges", "cross-warm", "weekly-warm"],
 )
 def test_streamed_orders_are_those_of_the_whole_history(make: Callable[[], Strategy], bars: Bars) -> None:
     rules = FillRules()

@@ -25,7 +25,7 @@ from ringfence.trade.series import Data, Series
 from ringfence.trade.simulated import as_fill, as_order
 from ringfence.trade.strategy import Strategy
 from ringfence.trade.tape import HigherTape, Tape
-from ringfence.trade.times import DAY, timeframe_ns
+from ringfence.trade.times import DAY, local_days, timeframe_ns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,11 +61,13 @@ class Engine:
         self.start = len(self._stamps)  # the first bar on which `next` is called
         self._higher: list[tuple[int, HigherTape]] = []
         self._whole: WeakKeyDictionary[Series, tuple[Tape, Floats]] = WeakKeyDictionary()
+        self._tape_of: dict[Data, Tape] = {}
         self._ready = 0  # the first bar on which every indicator has a value
         self._datas: dict[str, Data] = {}
         zone = ZoneInfo(bars.clock_zone)
         for symbol, tape in zip(bars.symbols, self.tapes):
             self._datas[symbol] = Data(symbol, self._grower(tape), self._moment, zone, self._datas)
+            self._tape_of[self._datas[symbol]] = tape
         self._zone = zone
         self._equip(parameters)
 
@@ -106,9 +108,10 @@ class Engine:
         self, func: Callable[..., object], *args: object, name: str | None = None, **options: object
     ) -> Series | tuple[Series, ...]:
         """Compute `func` once over the whole columns and hand it out bar by bar."""
-        tape, given = self._arguments(args)
+        tape, given = self._arguments([*args, *options.values()])
+        options = dict(zip(options, given[len(args) :]))
         label = name or indicator_label(func, args)
-        parts = split_indicator(func(*given, **options), len(tape), label)
+        parts = split_indicator(func(*given[: len(args)], **options), len(tape), label)
         series = [self._add(tape, label if len(parts) == 1 else f"{label}.{i}", p) for i, p in enumerate(parts)]
         return series[0] if len(series) == 1 else tuple(series)
 
@@ -122,8 +125,9 @@ class Engine:
                 own, arg = self._whole[arg]
                 tape = tape or own
             elif isinstance(arg, Data):
-                own = self.tapes[self.bars.symbols.index(arg.symbol)]
-                tape, arg = tape or own, Columns(own.arrays)
+                own = self._tape_of[arg]
+                days = local_days(own.time, self.bars.clock_zone)
+                tape, arg = tape or own, Columns({**own.arrays, "time": own.time, "day": days})
             given.append(arg)
         return tape or self.tapes[0], given
 
@@ -157,7 +161,9 @@ class Engine:
         tape = HigherTape(self.tapes[index], timeframe, self.bars.clock_zone)
         tape.visible = tape.known_before(self.tapes[index].visible)
         self._higher.append((index, tape))
-        return Data(symbol, self._grower(tape), self._moment, self._zone, self._datas)
+        data = Data(symbol, self._grower(tape), self._moment, self._zone, self._datas)
+        self._tape_of[data] = tape
+        return data
 
     # The run.
 

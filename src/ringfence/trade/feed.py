@@ -19,7 +19,7 @@ from ringfence.trade.engine import Columns, indicator_label, split_indicator
 from ringfence.trade.run import FillRules
 from ringfence.trade.series import Data, Series
 from ringfence.trade.strategy import Strategy
-from ringfence.trade.times import periods, timeframe_ns
+from ringfence.trade.times import DAY, local_days, periods, timeframe_ns
 
 Row = tuple[float, float, float, float, float]  # open, high, low, close, volume
 
@@ -60,12 +60,19 @@ class _Inflow:
 
     def __init__(self) -> None:
         self.columns = {name: Column() for name in COLUMNS}
+        self.times: list[int] = []
         self.count = 0
 
-    def add(self, row: Sequence[float]) -> None:
+    def add(self, moment: int, row: Sequence[float]) -> None:
         for column, value in zip(self.columns.values(), row):
             column.add(value)
+        self.times.append(moment)
         self.count += 1
+
+    def whole(self, timezone: str) -> Columns:
+        time = np.array(self.times, dtype=np.int64)
+        arrays = {name: column.array() for name, column in self.columns.items()}
+        return Columns({**arrays, "time": time, "day": local_days(time, timezone)})
 
 
 class _Coarser:
@@ -75,6 +82,7 @@ class _Coarser:
         self.inflow = _Inflow()
         self._timeframe, self._timezone = timeframe, timezone
         self._number: int | None = None
+        self._began = 0
         self._open: list[float] = []
 
     def add(self, moment: int, row: Row) -> bool:
@@ -82,9 +90,9 @@ class _Coarser:
         number = int(periods(np.array([moment], dtype=np.int64), self._timeframe, self._timezone)[0])
         over = self._number is not None and number != self._number
         if over:
-            self.inflow.add(self._open)
+            self.inflow.add(self._began, self._open)
         if over or self._number is None:
-            self._open = list(row)
+            self._began, self._open = moment, list(row)
         else:
             bar = self._open
             bar[1], bar[2], bar[3], bar[4] = max(bar[1], row[1]), min(bar[2], row[2]), row[3], bar[4] + row[4]
@@ -124,6 +132,7 @@ class FeedEngine:
         for symbol, inflow in zip(symbols, self.inflows):
             datas[symbol] = Data(symbol, self._grower(inflow), lambda: self._moment, zone, datas)
         self._datas, self._zone = datas, zone
+        self._inflow_by_data = {datas[symbol]: inflow for symbol, inflow in zip(symbols, self.inflows)}
         for name, value in parameters.items():
             setattr(strategy, name, value)
         strategy._book = self.book
@@ -150,16 +159,18 @@ class FeedEngine:
         for moment, row in self._past[index]:
             coarser.add(moment, row)
         self._coarser.append((index, coarser))
-        return Data(symbol, self._grower(coarser.inflow), lambda: self._moment, self._zone, self._datas)
+        data = Data(symbol, self._grower(coarser.inflow), lambda: self._moment, self._zone, self._datas)
+        self._inflow_by_data[data] = coarser.inflow
+        return data
 
     def _indicator(
         self, func: Callable[..., object], *args: object, name: str | None = None, **options: object
     ) -> Series | tuple[Series, ...]:
-        inflow = self._inflow_of(args)
+        inflow = self._inflow_of([*args, *options.values()])
         label = name or indicator_label(func, args)
 
         def compute() -> tuple[Floats, ...]:
-            made = func(*(self._value(arg) for arg in args), **options)
+            made = func(*map(self._value, args), **{key: self._value(arg) for key, arg in options.items()})
             return split_indicator(made, inflow.count, label)
 
         parts = compute() if inflow.count else ()
@@ -179,15 +190,14 @@ class FeedEngine:
                     raise OrderError("an indicator needs a series of this strategy: pass self.data.close or another")
                 return self._whole[arg][0]
             if isinstance(arg, Data):
-                return self.inflows[self.symbols.index(arg.symbol)]
+                return self._inflow_by_data[arg]
         return self.inflows[0]
 
     def _value(self, arg: object) -> object:
         if isinstance(arg, Series):
             return self._whole[arg][1]()
         if isinstance(arg, Data):
-            inflow = self.inflows[self.symbols.index(arg.symbol)]
-            return Columns({name: column.array() for name, column in inflow.columns.items()})
+            return self._inflow_by_data[arg].whole(self.timezone)
         return arg
 
     def _note_valid(self, formula: _Formula, i: int) -> None:
@@ -201,7 +211,7 @@ class FeedEngine:
         """A bar before the first on which the strategy may trade."""
         self.book.now, self._moment = now, moment
         for k, row in rows.items():
-            self.inflows[k].add(row)
+            self.inflows[k].add(moment, row)
             self._past[k].append((moment, row))
             self.markets[k].last = row[3]
 
@@ -218,7 +228,7 @@ class FeedEngine:
         for k, row in rows.items():
             self.markets[k].show(row[:4], day_over=day_over[k])
             active.append(self.markets[k])
-            self.inflows[k].add(row)
+            self.inflows[k].add(moment, row)
         grown = {id(self.inflows[k]) for k in rows}
         for index, coarser in self._coarser:
             if index in rows and coarser.add(moment, rows[index]):
@@ -265,12 +275,11 @@ class FeedEngine:
 def _parts_of(func: Callable[..., object], args: Sequence[object], options: Mapping[str, object]) -> int:
     """How many lines an indicator has, when no bar has come yet: asked of bars that mean nothing."""
     trial = np.linspace(1.0, 2.0, 512)
-    given: list[object] = []
-    for arg in args:
-        if isinstance(arg, Series):
-            given.append(trial)
-        elif isinstance(arg, Data):
-            given.append(Columns(dict.fromkeys(COLUMNS, trial)))
-        else:
-            given.append(arg)
-    return len(split_indicator(func(*given, **options), len(trial), "indicator"))
+    days = np.arange(len(trial), dtype=np.int64)
+    table = Columns({**dict.fromkeys(COLUMNS, trial), "time": days * DAY, "day": days})
+
+    def stand_in(arg: object) -> object:
+        return trial if isinstance(arg, Series) else table if isinstance(arg, Data) else arg
+
+    made = func(*map(stand_in, args), **{key: stand_in(arg) for key, arg in options.items()})
+    return len(split_indicator(made, len(trial), "indicator"))
