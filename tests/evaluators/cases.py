@@ -96,6 +96,11 @@ CASES: list[tuple[str, str, str]] = [
         library(init="top = self.data.High[:20].max()"),
     ),
     ("RF207", library(init="top = max(self.data.High)"), library(init="n = max(self.n, 3)", attributes="n = 1")),
+    (
+        "RF207",
+        native() + "    def arrays(self):\n        return self.data.close > np.mean(self.data.close)\n",
+        native() + "    def arrays(self):\n        return self.data.close > self.average\n",
+    ),
     ("RF208", library(init="model.fit(x, y)"), library(step="model.fit(x, y)")),
     ("RF208", library(top="model.fit(x, y)"), library(top="model.fit(x_train, y_train); model.fit(x[:90], y[:90])")),
     (

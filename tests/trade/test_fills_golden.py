@@ -275,6 +275,13 @@ def test_money_that_other_positions_tie_up_cannot_be_spent_twice() -> None:
     assert (pit.ended()[0], pit.book.cash, pit.book.spendable()) == ("filled", -10_000, 0)
 
 
+def test_a_stop_beyond_the_target_is_rejected_where_the_entry_is_not_known_yet() -> None:
+    pit = Pit(QUIET)
+    pit.order(quantity=10, kind="trailing_stop", trail=0.1, sl=110.0, tp=90.0)
+    pit.order(-1, 10, kind="trailing_stop", trail=0.1, sl=90.0, tp=110.0)
+    assert [order.status for order in pit.book.orders] == ["rejected"] * 2
+
+
 def test_an_absurd_weight_is_rejected() -> None:
     pit = Pit(QUIET)
     pit.order(target=1e299)

@@ -178,8 +178,9 @@ def whole_statistic(program: Program) -> Iterator[Spot]:
 
 def _whole_calls(program: Program) -> Iterator[tuple[Body, ast.Call]]:
     seen: set[int] = set()
-    # In `init` only backtesting.py shows all of history; ours shows what came before the first bar.
-    setup = program.setup if program.draft.dialect == "backtesting.py" else ()
+    # In `init` only backtesting.py shows all of history; ours shows what is past there, and all of it in `arrays`.
+    ours = tuple(function for name, function in program.methods.items() if name == "arrays")
+    setup = program.setup if program.draft.dialect == "backtesting.py" else ours
     # The indicator functions first: their arguments are series, also where they stand inside of `init`.
     for function in (*program.indicators, *setup):
         for call in program.calls(function):
