@@ -31,7 +31,8 @@ def commands() -> dict[str, set[str]]:
 
     def walk(command: object, words: str) -> Iterator[tuple[str, set[str]]]:
         params = getattr(command, "params", [])
-        spellings = [[*p.opts, *p.secondary_opts] for p in params if p.param_type_name == "option" and not p.hidden]
+        shown = [p for p in params if p.param_type_name == "option" and not p.hidden]
+        spellings = [names for p in shown for names in (p.opts, p.secondary_opts) if names]
         yield words, {max(names, key=len) for names in spellings} - {"--help"}
         for name, child in getattr(command, "commands", {}).items():
             yield from walk(child, f"{words} {name}")

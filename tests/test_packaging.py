@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-EXTRAS = set("guest backtesting trade postgres yahoo alpaca docker service mcp llm ray live dev all".split())
+EXTRAS = set(["guest", "backtesting", "trade", "postgres", "yahoo", "alpaca", "docker", "service", "mcp", "llm", "ray", "live", "dev", "all"])
 
 
 @pytest.fixture(scope="module")

@@ -300,3 +300,10 @@ def test_costs_of_all_kinds_at_once() -> None:
     # 100.05 × 10 = 1,000.50 and 1.0005 + 0.10; 109.945 × 10 = 1,099.45 and 1.09945 + 0.10
     assert pit.fills() == ["buy 10 at 100.05: market", "sell 10 at 109.945: close"]
     assert text(pit.book.cash) == "10096.65005"
+
+
+def test_an_account_is_ruined_once() -> None:
+    pit = Pit(QUIET, (40, 40, 40, 40), QUIET, QUIET, rules=replace(FREE, margin=0.5))
+    pit.order(quantity=200)
+    pit.bar(4)
+    assert (pit.book.ruined, pit.fills()[1:]) == (2, ["sell 200 at 40: ruin"])

@@ -40,11 +40,12 @@ def test_the_same_log_is_cut_in_the_same_places() -> None:
     assert choose_cuts(buys(5, 80, 200), bars()) == choose_cuts(buys(5, 80, 200), bars())
 
 
-def test_the_first_decision_and_the_one_that_paid_most_are_looked_at() -> None:
-    closes = bars().candles["X"].close
+@pytest.mark.parametrize("rows", [300, 400, 500])
+def test_the_first_decision_and_the_one_that_paid_most_are_looked_at(rows: int) -> None:
+    closes = bars(rows).candles["X"].close
     best = int(np.argmax(closes[1:] / closes[:-1]))
-    truncated = {cut.bar for cut in choose_cuts(buys(*range(3, 498)), bars()) if cut.test == "truncated"}
-    assert {3, best} <= truncated
+    log = buys(*range(3, rows - 2))
+    assert {3, best} <= {cut.bar for cut in choose_cuts(log, bars(rows)) if cut.test == "truncated"}
 
 
 def test_the_one_that_paid_most_for_a_seller_is_the_deepest_fall() -> None:

@@ -135,7 +135,7 @@ def test_hostile_logs_reach_the_book() -> None:
     filled = 0
 
     @given(plausible)
-    @settings(max_examples=300, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=1_000, deadline=None, database=None)
     def collect(rows: object) -> None:
         nonlocal filled
         try:

@@ -94,6 +94,10 @@ def batch(
     from ringfence.sandbox.job import Mount
     from ringfence.verbs.batch import Conditions
 
+    total = _count_files(words)
+    if not total:
+        say(f"there is no strategy in {', '.join(words[:3])}: give files, or a directory with *.py, *.md or *.txt")
+        return 1
     rules = trading.make_rules(
         cash, fees, fee_per_share, fee_minimum, slippage_bps, spread_bps, margin, fractional, shorting,
         both_in_one_bar, close_at_end,
@@ -113,7 +117,18 @@ def batch(
     jobs = _count_jobs(jobs)
     spec = _sandbox(backend, conditions, jobs, allow_weaker)
     with cancelling() as interruption, _open_work(conditions, spec, settings, words, resume, interruption) as work:
-        return _run(words, work, jobs, json_lines, interruption)
+        return _run(words, total, work, jobs, json_lines, interruption)
+
+
+def _count_files(words: list[str]) -> int:
+    """How many there are; 0 where none exists, although each word that names none would have its line."""
+    from ringfence.verbs.batch import find_files
+
+    total, exists = 0, False
+    for path in find_files(words):
+        total += 1
+        exists = exists or os.path.lexists(path)
+    return total if exists else 0
 
 
 def _count_jobs(jobs: int | None) -> int:
@@ -167,15 +182,11 @@ def _without_park(spec: str) -> str:
     return f"{name}:{','.join(part for part in rest.split(',') if not part.startswith('park='))}"
 
 
-def _run(words: list[str], work: Work, jobs: int, json_lines: bool, interruption: Interruption) -> int:
+def _run(words: list[str], total: int, work: Work, jobs: int, json_lines: bool, interruption: Interruption) -> int:
     from ringfence.cli.batch_view import show_summary, summary_line, watching
     from ringfence.verbs.batch import Tally, find_files, run_batch
 
     tally, started = Tally(), time.monotonic()
-    total = sum(1 for _ in find_files(words))
-    if not any(os.path.exists(word) for word in words) or not total:
-        say(f"there is no strategy in {', '.join(words[:3])}: give files, or a directory with *.py, *.md or *.txt")
-        return 1
     results = run_batch(find_files(words), work, jobs=jobs, on_fault=_complain)
     # Closed here whatever happens, so that no thread uses the sandbox or the store when they are closed.
     with watching(tally, total, lines_on_stdout=json_lines) as seen, closing(results):

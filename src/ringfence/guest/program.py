@@ -73,7 +73,7 @@ def fail(e: BaseException, path: str) -> Ending:
     text = "".join(traceback.format_exception(e))[-_MOST_TEXT:]
     say(text)
     return Ending(
-        "error", 1, {"type": _type_name(type(e)), "message": _message(e), "line": _line(e, path), "traceback": text}
+        "error", 1, {"type": _type_name(type(e)), "message": _message(e), "line": line_of(e, path), "traceback": text}
     )
 
 
@@ -100,7 +100,7 @@ def _own_part(trace: TracebackType | None, path: str) -> TracebackType | None:
     return trace
 
 
-def _line(e: BaseException, path: str) -> int | None:
+def line_of(e: BaseException, path: str) -> int | None:
     """The innermost line of the program's own text."""
     if isinstance(e, SyntaxError) and e.filename == path:
         return e.lineno

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
+from ringfence.guest import program
 from ringfence.guest.backtest import Task, claim_of, libraries, load_strategy, read_rules
 from ringfence.trade.feed import FeedEngine, Row
 from ringfence.trade.intents import write_log
@@ -31,8 +32,9 @@ class Stream:
             timeframe=cast(str, head["timeframe"]),
             timezone=cast(str, head["timezone"]),
         )
-        self._failed = False
-        self._hint: str | None = None
+        self._path = path
+        self._failing: dict[str, object] | None = None
+        self._told = 0
 
     def warm_up(self, now: int, moment: int, rows: list[list[float]]) -> None:
         self._engine.warm_up(now, moment, _rows(rows))
@@ -40,31 +42,35 @@ class Stream:
     def begin(self) -> None:
         self._guarded(self._engine.begin)
 
-    def show(self, now: int, moment: int, rows: list[list[float]]) -> None:
-        """`rows`: instrument, open, high, low, close, volume, whether its day is over."""
+    def show(self, now: int, moment: int, rows: list[list[float]]) -> list[list[object]]:
+        """`rows`: instrument, open, high, low, close, volume, whether its day is over. Returns what was asked for."""
         over = {int(row[0]): bool(row[6]) for row in rows}
-        self._guarded(lambda: self._engine.show(now, moment, _rows(rows), over))
+        self._guarded(lambda: self._engine.show(now, moment, _rows(rows), over), now)
+        log = self._engine.book.log
+        asked, self._told = write_log(log[self._told :]), len(log)
+        return asked
 
     def end(self) -> None:
         self._guarded(self._engine.end)
 
-    def _guarded(self, action: object) -> None:
+    def _guarded(self, action: Callable[[], None], bar: int | None = None) -> None:
+        """Note where in the strategy's own text it failed: the cell's text, which Python names, is ours."""
         try:
-            cast(types.FunctionType, action)()
-        except AttributeError as e:
-            self._failed, self._hint = True, explain(e)
-            raise
-        except BaseException:
-            self._failed = True
+            action()
+        except BaseException as e:
+            hint = explain(e) if isinstance(e, AttributeError) else None
+            self._failing = {"bar": bar, "hint": hint, "line": program.line_of(e, self._path)}
+            if isinstance(e, SystemExit):  # which would end a cell, and not the session
+                raise RuntimeError("it left by sys.exit") from e
             raise
 
     def report(self) -> dict[str, object]:
         book = self._engine.book
         return {
-            "log": write_log(book.log),
+            "log": [],  # the host has it, from what each bar was answered with
             "claim": claim_of(book),
             "start": max(self._engine.start, 0),
-            "failing": {"bar": max(book.now, 0), "hint": self._hint} if self._failed else None,
+            "failing": self._failing,
             "indicators": [],
             "libraries": libraries(),
             "near": [],

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ringfence.testing.broker import BrokerSuite as BrokerSuite
     from ringfence.testing.fake import FakeSandbox as FakeSandbox, FakeSession as FakeSession, outcome as outcome
     from ringfence.testing.sandbox import SandboxSuite as SandboxSuite
     from ringfence.testing.source import SourceCase as SourceCase, SourceSuite as SourceSuite
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "SandboxSuite": "ringfence.testing.sandbox",
+    "BrokerSuite": "ringfence.testing.broker",
     "SourceSuite": "ringfence.testing.source",
     "SourceCase": "ringfence.testing.source",
     "StoreSuite": "ringfence.testing.store",
@@ -29,6 +31,13 @@ _HOMES = {
 }
 
 _SUITES = (
+    "ringfence.testing.broker",
+    "ringfence.testing.broker_desk",
+    "ringfence.testing.broker_orders",
+    "ringfence.testing.broker_guards",
+    "ringfence.testing.broker_refusals",
+    "ringfence.testing.broker_costs",
+    "ringfence.testing.broker_accounts",
     "ringfence.testing.jobs",
     "ringfence.testing.sandbox",
     "ringfence.testing.sandbox_artifacts",
@@ -52,7 +61,16 @@ _SUITES = (
     "ringfence.testing.store_writers",
 )
 
-__all__ = ["FakeSandbox", "FakeSession", "SandboxSuite", "SourceCase", "SourceSuite", "StoreSuite", "outcome"]
+__all__ = [
+    "BrokerSuite",
+    "FakeSandbox",
+    "FakeSession",
+    "SandboxSuite",
+    "SourceCase",
+    "SourceSuite",
+    "StoreSuite",
+    "outcome",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -29,6 +29,7 @@ from ringfence.trade.lots import Holding, Lot
 from ringfence.trade.run import FillRules
 
 _INF = math.inf
+_CLOSING = tuple(Intent._field_defaults[name] for name in Intent._fields[3:17])
 
 
 class Market:
@@ -50,8 +51,8 @@ class Market:
         "low",
         "open",
         "orders",
+        "stirred",
         "symbol",
-        "wake",
     )
 
     book: Book
@@ -64,7 +65,7 @@ class Market:
         self.holding = Holding()
         self.holding.market = self
         self.floor, self.ceiling = -_INF, _INF
-        self.wake = 0  # no bar before this one leaves the band; 0 when the band is new and nobody has looked
+        self.stirred = True  # whether the band is another than the engine last looked for
 
     def show(self, prices: tuple[float, float, float, float], *, day_over: bool) -> None:
         """Put up the next bar: open, high, low, close."""
@@ -97,7 +98,8 @@ class Pending:
         self.quantity: float | None = intent.quantity
         self.filled: float = 0
         self.price: float | None = None
-        self.opposes_long = market.holding.is_long  # as things stood when it was given
+        held = market.holding
+        self.opposes_long = bool(held) and held[0].quantity > 0  # as things stood when it was given
         self.triggered = False  # a stop-limit order whose stop was reached
         self.best = market.last  # of a trailing stop order
 
@@ -193,21 +195,15 @@ class Book:
             fault = guard_fault(intent, market.last)
         if fault is not None:
             self.reject(order, fault)
-            market.floor, market.wake = _INF, 0  # the next bar is looked at, and the strategy hears of it
+            market.floor, market.stirred = _INF, True  # the next bar is looked at, and the strategy hears of it
         else:
             self._rest(order)
         return order
 
     def close(self, market: Market, portion: float = 1.0, *, lot: Lot | None = None, reason: str = "") -> Pending:
         """Order the sale of a share of a lot, or of the whole position, at the next open."""
-        intent = Intent(
-            self.now,
-            "close",
-            market.index,
-            portion=portion,
-            ref=None if lot is None else lot.id,
-            reason=reason[:MOST_REASON],
-        )
+        ref = None if lot is None else lot.id
+        intent = Intent._make((self.now, "close", market.index, *_CLOSING, portion, ref, reason[:MOST_REASON]))
         self.log.append(intent)
         order = Pending(len(self.orders), intent, market, lot)
         self.orders.append(order)
@@ -236,7 +232,7 @@ class Book:
 
     def _rest(self, order: Pending) -> None:
         order.market.orders.append(order)
-        order.market.floor, order.market.wake = _INF, 0  # whatever the next bar brings, it is to be looked at
+        order.market.floor, order.market.stirred = _INF, True  # whatever the next bar brings, it is to be looked at
 
     # What the account is worth.
 
@@ -280,7 +276,7 @@ class Book:
             if market.orders:
                 fills.move_trails(market)
         at_risk = self._at_risk()
-        if (at_risk or self.cash <= 0) and self.equity() <= 0:
+        if self.ruined is None and (at_risk or self.cash <= 0) and self.equity() <= 0:
             self._ruin()
         for market in self.markets if at_risk else active:
             self.mark_band(market)
@@ -312,7 +308,7 @@ class Book:
     def mark_band(self, market: Market) -> None:
         """Work out between which prices nothing can happen."""
         floor, ceiling = -_INF, _INF
-        market.wake = 0
+        market.stirred = True
         if market.orders or (market.holding and (len(self.markets) > 1 or self.margin < 1) and self._at_risk()):
             market.floor, market.ceiling = _INF, -_INF
             return

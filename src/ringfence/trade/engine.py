@@ -8,6 +8,7 @@ module's frames and closures. A program that digs for them there is found by the
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,10 +53,7 @@ class Engine:
         self.bars, self.strategy, self.rules = bars, strategy, rules
         self._stamps = bars.timeline()
         self.tapes = [Tape(candles) for candles in bars.candles.values()]
-        self.markets = [
-            Market(k, symbol, tape.arrays["open"].item(0))
-            for k, (symbol, tape) in enumerate(zip(bars.symbols, self.tapes))
-        ]
+        self.markets = [Market(k, symbol, math.nan) for k, symbol in enumerate(bars.symbols)]
         self.book = Book(self.markets, rules)
         self.indicators: list[Indicator] = []
         self.start = len(self._stamps)  # the first bar on which `next` is called
@@ -197,7 +195,7 @@ class Engine:
                 bar if len(self.tapes) == 1 else int(np.searchsorted(tape.time, self.timeline[bar - 1], side="right"))
             )
             tape.skip_to(rows if bar else 0)
-            market.last = tape.arrays["close"].item(tape.visible - 1) if tape.visible else tape.arrays["open"].item(0)
+            market.last = tape.arrays["close"].item(tape.visible - 1) if tape.visible else math.nan
         for index, higher in self._higher:
             higher.skip_to(higher.known_before(self.tapes[index].visible))
 
@@ -208,21 +206,23 @@ class Engine:
         over = tape.day_over(self.bars.clock_zone) if intraday else [True] * len(opens)
         later, active = [tape for _, tape in self._higher], (market,)
         next_bar = self.strategy.next
-        begin = self.start
+        begin, wake = self.start, 0
         while begin < len(opens):  # once, or again for every column that is first looked at on a later bar
             closes = islice(tape.close, begin, None)
             for i, close, _ in zip(range(begin, len(opens)), closes, tape.rows(begin)):
                 book.now, market.last = i, close
-                if i >= market.wake:
+                if market.stirred or i >= wake:
                     low, high = lows.item(i), highs.item(i)
                     if low <= market.floor or high >= market.ceiling:
                         market.show((opens.item(i), high, low, close), day_over=over[i])
                         book.step(i, active)
                         if notify is not None:
                             notify()
-                    market.wake = tape.next_touch(i + 1, market.floor, market.ceiling)
-                for higher in later:
-                    higher.advance(i)
+                    # Kept in this frame: on the market, it would tell the strategy of a bar that is to come.
+                    wake, market.stirred = tape.next_touch(i + 1, market.floor, market.ceiling), False
+                if later:
+                    for higher in later:
+                        higher.advance(i)
                 next_bar()
                 if tape.late:
                     break

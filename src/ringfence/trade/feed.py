@@ -6,6 +6,7 @@ costs more than computing it once, and gives the same decisions for every strate
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
@@ -115,7 +116,7 @@ class FeedEngine:
     ) -> None:
         self.strategy, self.timeframe, self.timezone = strategy, timeframe, timezone
         self.symbols = list(symbols)
-        self.markets = [Market(k, symbol, 0.0) for k, symbol in enumerate(symbols)]
+        self.markets = [Market(k, symbol, math.nan) for k, symbol in enumerate(symbols)]
         self.book = Book(self.markets, rules)
         self.inflows = [_Inflow() for _ in symbols]
         self._coarser: list[tuple[int, _Coarser]] = []

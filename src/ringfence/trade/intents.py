@@ -129,6 +129,8 @@ def order_fault(intent: Intent) -> str | None:
             and (intent.quantity is None or intent.fraction is None)
         ):
             return None  # a market order and nothing else, as nine of ten are
+    if intent.tif not in _WORDS["tif"]:
+        return f"time in force {intent.tif!r} is unknown: use gtc, day, ioc or fok"
     amounts = [intent.quantity, intent.fraction, intent.target]
     if intent.sign not in (1, -1) or sum(a is not None for a in amounts) != 1:
         return "an order needs a side and one size"

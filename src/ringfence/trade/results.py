@@ -20,7 +20,7 @@ class Curves:
     time: Ints
     equity: Floats
     invested: Floats  # the value of what is held, long and short alike, as a fraction of the equity
-    benchmark: Floats  # the same cash spread over the instruments at the first open, and held
+    benchmark: Floats  # the same cash spread over the instruments at the first close, and held
 
 
 def curves(book: Book, bars: Bars) -> Curves:

@@ -14,6 +14,7 @@ from ringfence.trade.orders import Fill, Order, OrderType, TimeInForce
 from ringfence.trade.series import Data
 
 T = TypeVar("T")
+_UNGUARDED = (None,) * 5
 _LARGEST_TARGET = 10.0  # a profit target above 1000 % is a price in disguise
 
 
@@ -126,30 +127,15 @@ class Strategy:
         elif stop is not None:
             kind = "stop"
         share = 0 < size < 1
-        return self._book.submit(
-            Intent(
-                self._book.now,
-                "order",
-                self._market(symbol).index,
-                sign,
-                None if share else float(size),
-                float(size) if share else None,
-                None,
-                kind,
-                _price(limit),
-                _price(stop),
-                _price(trail_entry),
-                tif,
-                _price(sl_price),
-                _price(tp_price),
-                _price(sl),
-                _price(tp),
-                _price(trail),
-                None,
-                None,
-                reason[:MOST_REASON],
-            )
-        )
+        book = self._book
+        market = 0 if symbol is None else self._market(symbol).index
+        amount = (None, float(size)) if share else (float(size), None)
+        prices = (limit, stop, trail_entry)
+        guards = (sl_price, tp_price, sl, tp, trail)
+        if guards != _UNGUARDED or kind != "market":
+            prices, guards = tuple(map(_price, prices)), tuple(map(_price, guards))  # type: ignore[assignment]
+        row = (book.now, "order", market, sign, *amount, None, kind, *prices, tif, *guards, None, None)
+        return book.submit(Intent._make((*row, reason[:MOST_REASON])))
 
     def order_target_percent(self, symbol: str | None, weight: float, *, reason: str = "") -> Pending:
         """Order what it takes to have `weight` of the equity in this instrument; negative is short."""

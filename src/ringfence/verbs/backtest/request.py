@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ringfence.base.errors import JobError
 from ringfence.sandbox import OnOutput
 from ringfence.sandbox.job import PRESETS, Cancel, Job, Limits, Mount
 from ringfence.sandbox.outcome import Outcome
@@ -35,6 +36,21 @@ class Request:
     artifacts_dir: Path | None = None
     on_output: OnOutput | None = None
     cancel: Cancel | None = None
+
+    def __post_init__(self) -> None:
+        rules, costs = self.rules, self.rules.costs
+        # A fee or a slippage below zero would pay for every trade.
+        for name, value, least, most in (
+            ("cash", rules.cash, 0.01, 1e15),
+            ("margin", rules.margin, 0.001, 1.0),
+            ("fees", costs.percent, 0.0, 0.5),
+            ("fee_per_share", costs.per_share, 0.0, 1e6),
+            ("fee_minimum", costs.minimum, 0.0, 1e9),
+            ("slippage_bps", costs.slippage_bps, 0.0, 5_000.0),
+            ("spread_bps", costs.spread_bps, 0.0, 5_000.0),
+        ):
+            if not least <= value <= most:
+                raise JobError(f"{name}={value:g} is out of range: give a value from {least:g} to {most:g}")
 
     def job(self, *, driver: str, task: Mapping[str, Json], bars_file: Path | None = None) -> Job:
         """The Job that runs the Draft's text under `driver`."""

@@ -27,10 +27,12 @@ def play(request: Request, sandbox: Sandbox) -> Outcome:
     with sandbox.open_session(limits=request.limits, seed=request.seed) as session:
         wire = _Wire(session, request)
         wire.run(_opening(request))
-        for call in _calls(request.bars):
+        for bar, call in _calls(request.bars):
             if not wire.going:
                 break
             wire.run(call)
+            if bar is not None and wire.going:
+                wire.take_orders(bar)
         return wire.finish()
 
 
@@ -46,10 +48,12 @@ class _Wire:
         self._stderr: list[str] = []
         self._cpu_ms = self._wall_ms = 0.0
         self._peak = 0
+        self._log: list[Json] = []
+        self._forged = False
 
     @property
     def going(self) -> bool:
-        return self._last is None or self._last.ok
+        return not self._forged and (self._last is None or self._last.ok)
 
     def run(self, code: str) -> None:
         left = max(_LEAST_SECONDS, self._ends - time.monotonic())
@@ -62,12 +66,23 @@ class _Wire:
         self._wall_ms += outcome.usage.wall_ms
         self._peak = max(self._peak, outcome.usage.peak_memory_bytes)
 
+    def take_orders(self, bar: int) -> None:
+        """What was asked for on this bar. Taken now, because later the strategy knows how it would have ended."""
+        asked = self._last.result if self._last is not None else None
+        rows = asked if isinstance(asked, list) else [None]
+        if any(not isinstance(row, list) or not row or row[0] != bar for row in rows):
+            self._forged = True  # and the log, with this in it, cannot be read
+        self._log += rows if not self._forged else [None]
+
     def finish(self) -> Outcome:
         ended = self._last
         assert ended is not None
         report: Json = None
         if self._session.alive:
             report = self._session.run(f"ringfence_result({_NAME}.report())").result
+        if isinstance(report, dict):
+            ended = _with_line(ended, report.get("failing"))
+            report = {**report, "log": self._log}
         usage = replace(ended.usage, cpu_ms=self._cpu_ms, wall_ms=self._wall_ms, peak_memory_bytes=self._peak)
         return replace(
             ended,
@@ -91,17 +106,26 @@ def _opening(request: Request) -> str:
     return f"import json\nfrom ringfence.guest.stream import Stream\n{_NAME} = Stream(*json.loads({parts!r}))\n"
 
 
-def _calls(bars: Bars) -> Iterator[str]:
-    """One call for each moment, as the session's cells spell them."""
+def _with_line(ended: Outcome, failing: Json) -> Outcome:
+    """The Outcome with the line of the strategy's own text; that of the cell means nothing to anybody."""
+    if ended.error is None:
+        return ended
+    line = failing.get("line") if isinstance(failing, dict) else None
+    known = line if isinstance(line, int) and not isinstance(line, bool) and 0 < line < 1 << 31 else None
+    return replace(ended, error=replace(ended.error, line=known))
+
+
+def _calls(bars: Bars) -> Iterator[tuple[int | None, str]]:
+    """One call for each moment, as the session's cells spell them; with the bar, if orders may be placed on it."""
     timeline: list[int] = bars.timeline().tolist()
     opening = 0 if bars.tradable_from is None else int(np.searchsorted(bars.timeline(), bars.tradable_from))
     rows = _rows(bars)
     for now in range(min(opening, len(timeline))):
-        yield f"{_NAME}.warm_up({now}, {timeline[now]}, {rows[now]!r})"
-    yield f"{_NAME}.begin()"
+        yield None, f"{_NAME}.warm_up({now}, {timeline[now]}, {rows[now]!r})"
+    yield None, f"{_NAME}.begin()"
     for now in range(opening, len(timeline)):
-        yield f"{_NAME}.show({now}, {timeline[now]}, {rows[now]!r})"
-    yield f"{_NAME}.end()"
+        yield now, f"ringfence_result({_NAME}.show({now}, {timeline[now]}, {rows[now]!r}))"
+    yield None, f"{_NAME}.end()"
 
 
 def _rows(bars: Bars) -> list[list[list[float]]]:
