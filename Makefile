@@ -46,6 +46,7 @@ format: setup
 
 bench: setup
 	$(BIN)/ringfence bench sandbox $(ARGS)
+	$(BIN)/ringfence bench backtest $(ARGS)
 
 clean:
 	rm -rf .venv out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -14,7 +14,10 @@ import pytest
 
 from tests.conftest import ROOT
 
-EXTRAS = set(["guest", "backtesting", "trade", "postgres", "yahoo", "alpaca", "docker", "service", "mcp", "llm", "ray", "live", "dev", "all"])
+EXTRAS = {
+    "guest", "backtesting", "trade", "postgres", "yahoo", "alpaca", "docker", "service", "mcp", "llm", "ray", "live",
+    "dev", "all",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from ringfence.base.errors import DataError
 from ringfence.trade.arrow import read_bars, write_bars
 from ringfence.trade.bars import Bars, Candles, find_problems
-from ringfence.trade.times import DAY, iso, local_days, parse_moment, periods, timeframe_ns
+from ringfence.trade.times import DAY, iso, iso_all, local_days, parse_moment, periods, timeframe_ns
 
 from tests.trade.prices import MONDAY, make_bars, make_candles
 
@@ -109,6 +109,11 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, content: bytes) -> None:
 def test_moments_are_written_as_they_were(text: str) -> None:
     whole, _, fraction = text.rstrip("Z").partition(".")
     assert iso(parse_moment(whole) + (int(fraction) if fraction else 0)) == text
+
+
+def test_many_moments_are_written_like_each_of_them() -> None:
+    for moments in ([0, -1_000_000_000, 10**18], [0, 1], []):
+        assert iso_all(np.array(moments, dtype=np.int64)) == [iso(moment) for moment in moments]
 
 
 def test_a_moment_with_a_zone_is_that_moment() -> None:

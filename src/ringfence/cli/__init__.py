@@ -25,11 +25,11 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("backtest", "ringfence.cli.backtest", "Run a strategy against history, check it, and store the result."),
     ("batch", "ringfence.cli.batch", "Backtest many strategies: a verdict for every file, resumable."),
     ("check", "ringfence.cli.check", "Say what is wrong or doubtful in a strategy, without running it."),
-    ("data", "ringfence.cli.data", "Fetch prices, list those that are kept, and show what they are."),
-    ("runs", "ringfence.cli.runs", "List, show, compare and export what has been run."),
     ("report", "ringfence.cli.report", "Write a stored run as one HTML page, or as a picture."),
     ("doctor", "ringfence.cli.doctor", "Say what this machine can enforce, what is missing and how to fix it."),
-    ("bench", "ringfence.cli.bench", "Measure the fence on this machine."),
+    ("data", "ringfence.cli.data", "Fetch prices, list those that are kept, and show what they are."),
+    ("runs", "ringfence.cli.runs", "List, show, compare and export what has been run."),
+    ("bench", "ringfence.cli.bench", "Measure the fence and the engine on this machine."),
 )
 
 # The options of `ringfence` itself, with their help.

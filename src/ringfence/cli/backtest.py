@@ -130,11 +130,11 @@ def backtest(
         heal=heal,
         artifacts_dir=artifacts,
     )
-    finished = _run(request, trading.trading_sandbox(backend, draft.dialect, allow_weaker), quiet=as_json)
+    finished, interrupted = _run(request, trading.trading_sandbox(backend, draft.dialect, allow_weaker), quiet=as_json)
     stored = _store(settings.database_url(os.environ), finished, draft)
     _write_reports(stored, draft, bars, report, png)
     _show(finished, stored, as_json)
-    return _exit_code(finished)
+    return 130 if interrupted else _exit_code(finished)
 
 
 def _read_draft(file: str, class_name: str | None) -> Draft:
@@ -148,7 +148,7 @@ def _read_draft(file: str, class_name: str | None) -> Draft:
         raise DraftError(f"{place}: {e}", verdict=e.verdict, line=e.line) from e
 
 
-def _run(request: Request, spec: str, *, quiet: bool) -> Finished:
+def _run(request: Request, spec: str, *, quiet: bool) -> tuple[Finished, bool]:
     from contextlib import nullcontext
     from dataclasses import replace
 
@@ -158,7 +158,8 @@ def _run(request: Request, spec: str, *, quiet: bool) -> Finished:
     with cancelling() as interruption, open_sandbox(spec) as sandbox:
         screen = Screen(on_broken=interruption.cancel.set)
         with nullcontext() if quiet else screen.progress(request.limits.wall_seconds):
-            return run_backtest(replace(request, cancel=interruption.cancel), sandbox=sandbox)
+            finished = run_backtest(replace(request, cancel=interruption.cancel), sandbox=sandbox)
+        return finished, interruption.signal is not None
 
 
 def _store(url: str, finished: Finished, draft: Draft) -> StoredRun:

@@ -17,7 +17,7 @@ from typing import Literal
 from ringfence.trade.bars import Floats, Ints
 from ringfence.trade.metrics import Metrics
 from ringfence.trade.orders import Trade
-from ringfence.trade.times import iso
+from ringfence.trade.times import iso, iso_all
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 Dialect = Literal["native", "signals", "backtesting.py"]
@@ -224,5 +224,5 @@ def _points(curve: Curve) -> list[Json]:
     picked = list(range(0, len(curve), step))
     if picked and picked[-1] != len(curve) - 1:
         picked.append(len(curve) - 1)
-    times, values = curve.time.tolist(), curve.value.tolist()
-    return [{"time": iso(times[i]), "value": values[i] if math.isfinite(values[i]) else None} for i in picked]
+    times, values = iso_all(curve.time[picked]), curve.value[picked].tolist()
+    return [{"time": time, "value": value if math.isfinite(value) else None} for time, value in zip(times, values)]

@@ -6,7 +6,6 @@ promises that what it returns has the right shape, is finite and of bounded size
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -171,13 +170,20 @@ def _curve(value: Json) -> Curve | None:
     if value is None:
         return None
     curve = _object(value, "equity")
-    times = _list(curve, "time", _as_whole, _MOST_POINTS)
-    values = _list(curve, "value", _as_number_or_nan, _MOST_POINTS)
-    if len(times) != len(values):
+    times, values = curve.get("time"), curve.get("value")
+    if not isinstance(times, list) or not isinstance(values, list) or len(times) != len(values):
         raise ValueError("equity has not as many times as values")
-    if any(a > b for a, b in itertools.pairwise(times)):
+    if len(times) > _MOST_POINTS:
+        raise ValueError(f"equity has {len(times):,} points, more than {_MOST_POINTS:,}")
+    # Thousands of points for every script: their types are looked at all at once.
+    if not set(map(type, times)) <= {int} or not all(-_LARGEST <= t < _LARGEST for t in times):
+        raise ValueError("equity has a time that is no whole number")
+    if not set(map(type, values)) <= {int, float, type(None)} or not all(v is None or abs(v) < 1e300 for v in values):
+        raise ValueError("equity has a value that is no number")
+    moments = np.array(times, dtype=np.int64)
+    if (np.diff(moments) < 0).any():
         raise ValueError("equity goes back in time")
-    return Curve(np.array(times, dtype=np.int64), np.array(values, dtype=np.float64))
+    return Curve(moments, np.array([math.nan if v is None else v for v in values], dtype=np.float64))
 
 
 def _warning(value: Json, where: str) -> ScriptWarning:

@@ -25,6 +25,13 @@ def iso(moment: int) -> str:
     return f"{text}.{rest:09d}".rstrip("0") + "Z" if rest else text + "Z"
 
 
+def iso_all(moments: NDArray[np.int64]) -> list[str]:
+    """The same for many, and for whole seconds a good deal faster."""
+    if (moments % SECOND).any():
+        return [iso(moment) for moment in moments.tolist()]
+    return [f"{text}Z" for text in np.datetime_as_string((moments // SECOND).astype("datetime64[s]")).tolist()]
+
+
 def parse_moment(text: str) -> int:
     """The moment that ISO text such as 2020-01-31 or 2020-01-31T09:30:00-05:00 names; UTC where it names no zone."""
     try:

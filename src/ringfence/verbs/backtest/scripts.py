@@ -22,6 +22,10 @@ def run_script(request: Request, sandbox: Sandbox) -> Finished:
         second, healed = _attempt(request, sandbox, heal=True)
         if healed is not None and (healed.runs or report is None):
             return Finished(run=_judge(request, second, healed), outcome=second)
+        if second.status not in ("ok", "error", "exit"):
+            run = _judge(request, first, report)
+            said = f"mending it did not come to an end: {second.reason}"
+            return Finished(run=replace(run, warnings=(*run.warnings, said)), outcome=first)
     return Finished(run=_judge(request, first, report), outcome=first)
 
 

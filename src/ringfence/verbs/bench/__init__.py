@@ -81,7 +81,7 @@ def bench_sandbox(*, rounds: int, quick: bool, on_progress: Callable[[str], None
         memory=memory,
         targets=judge(measurements, findings.rates),
         stages=findings.stages.medians(),
-        machine=_machine(load, docker.version if docker else None, dict(isolation)),
+        machine=describe_machine(load, docker.version if docker else None, dict(isolation)),
         absent=absent,
         seconds=time.monotonic() - begun,
     )
@@ -114,7 +114,7 @@ def _find_peers(
     return peers, docker
 
 
-def _machine(load: float, docker: str | None, isolation: dict[str, str]) -> Machine:
+def describe_machine(load: float, docker: str | None, isolation: dict[str, str]) -> Machine:
     return Machine(
         cores=len(os.sched_getaffinity(0)),
         cpu=_cpu_model(Path("/proc/cpuinfo")),
