@@ -266,12 +266,13 @@ class Book:
         for market in active:
             market.last = market.open
         for market in active:
-            if market.holding:
+            if market.holding.guarded:
                 fills.pass_guards(self, market)
         fills.open_orders(self, active)
         for market in active:
-            if market.holding or market.orders:
+            if market.orders or market.holding.guarded:
                 fills.meet_bar(self, market)
+        for market in active:
             market.last = market.close
             if market.orders:
                 fills.move_trails(market)

@@ -203,8 +203,10 @@ def execute(book: Book, order: Pending, price: float, reason: str) -> Lot | None
 def _execute(book: Book, order: Pending, price: float, reason: str) -> Lot | None:
     intent, holding = order.intent, order.market.holding
     quantity, sign = order.quantity, intent.sign
-    opposite = [lot for lot in holding if (lot.quantity > 0) != (sign > 0)]
-    done = _reduce(book, order, opposite, quantity, price, reason)
+    done = price * 0
+    if holding:
+        opposite = [lot for lot in holding if (lot.quantity > 0) != (sign > 0)]
+        done = _reduce(book, order, opposite, quantity, price, reason)
     rest = None if quantity is None else quantity - done
     lot = None
     if rest is None or rest > (0 if book.whole or not done else _DUST):
@@ -263,10 +265,12 @@ def _close(book: Book, order: Pending, open_price: float) -> None:
         book.end(order, "cancelled", "there is nothing left to close")
         return
     price = worse(book, open_price, -1 if lots[0].quantity > 0 else 1)
-    total = sum(abs(lot.quantity) for lot in lots)
-    quantity = total if portion == 1 else total * book.money(portion)
-    if book.whole:
-        quantity = max(_whole(quantity), total * 0 + 1)  # a part of a share cannot be sold: at least one is
+    quantity = None  # all of it
+    if portion != 1:
+        total = sum(abs(lot.quantity) for lot in lots)
+        quantity = total * book.money(portion)
+        if book.whole:
+            quantity = max(_whole(quantity), total * 0 + 1)  # a part of a share cannot be sold: at least one is
     done = _reduce(book, order, lots, quantity, price, "close")
     order.status, order.filled, order.price, order.quantity = "filled", done, price, done
 

@@ -120,6 +120,14 @@ class Holding(list[Lot]):
     market: Market
 
     @property
+    def guarded(self) -> bool:
+        """Whether any of it has a stop or a target."""
+        for lot in self:  # noqa: SIM110  # asked on every bar that an order feels; any() takes thrice as long
+            if lot._sl is not None or lot._tp is not None or lot._trail is not None:
+                return True
+        return False
+
+    @property
     def size(self) -> float:
         return sum(lot.quantity for lot in self)
 

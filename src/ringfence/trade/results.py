@@ -28,10 +28,10 @@ def curves(book: Book, bars: Bars) -> Curves:
     timeline = bars.timeline()
     cash, held = np.zeros(len(timeline)), np.zeros((len(book.markets), len(timeline)))
     if book.fills:
-        nows = np.array([f.now for f in book.fills])
-        markets = np.array([f.market for f in book.fills])
-        quantity = np.array([f.quantity for f in book.fills])
-        flows = -quantity * np.array([f.price for f in book.fills]) - np.array([f.fee for f in book.fills])
+        rows = np.array([(f.now, f.market, f.quantity, f.price, f.fee) for f in book.fills], dtype=np.float64)
+        nows, markets = rows[:, :2].astype(np.int64).T
+        quantity, price, fee = rows[:, 2:].T
+        flows = -quantity * price - fee
         cash += np.bincount(nows, flows, len(timeline))
         for k in range(len(held)):
             held[k] = np.bincount(nows[markets == k], quantity[markets == k], len(timeline))
