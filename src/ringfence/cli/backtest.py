@@ -129,6 +129,7 @@ def backtest(
         streamed=streamed,
         heal=heal,
         artifacts_dir=artifacts,
+        secret=trading.read_secret(settings),
     )
     finished, interrupted = _run(request, trading.trading_sandbox(backend, draft.dialect, allow_weaker), quiet=as_json)
     stored = _store(settings.database_url(os.environ), finished, draft)

@@ -58,7 +58,7 @@ def _listed(run: RunRecord) -> Sequence[Text | str]:
         f"{run.created_at:%Y-%m-%d %H:%M}",
         _brief(run.strategy_name),
         str(run.version),
-        _word(run.verdict),
+        _standing(run),
         _percent(run.total_return),
         _ratio(run.sharpe_ratio),
         _percent(run.max_drawdown),
@@ -69,6 +69,12 @@ def _listed(run: RunRecord) -> Sequence[Text | str]:
         _brief(", ".join(run.symbols)),
         _brief(run.error_message or run.reason),
     )
+
+
+def _standing(run: RunRecord) -> Text:
+    """The verdict, and what speaks against it: this column stays when the terminal is narrow."""
+    doubts = [word for word in (run.provenance, run.lookahead) if word in _BAD]
+    return Text.assemble(_word(run.verdict), *(part for doubt in doubts for part in (", ", _word(doubt))))
 
 
 def show_run(run: StoredRun) -> None:
@@ -98,7 +104,7 @@ def _facts(run: StoredRun) -> list[tuple[str, Text | str]]:
     bars, draft = _object(run.json.get("bars")), _object(run.json.get("draft"))
     facts: list[tuple[str, Text | str]] = [
         ("verdict", Text.assemble(_word(record.verdict), f"  {clean_line(record.reason)}")),
-        ("provenance", Text.assemble(_word(record.provenance), f"  {_PROVENANCE[record.provenance]}")),
+        ("provenance", _provenance(run)),
         ("look-ahead", Text.assemble(_word(record.lookahead), f"  {clean_line(str(lookahead.get('reason', '')))}")),
     ]
     for item in _array(lookahead.get("evidence")):
@@ -119,6 +125,12 @@ def _facts(run: StoredRun) -> list[tuple[str, Text | str]]:
     again = f", again {record.updated_at:%Y-%m-%d %H:%M:%S} UTC" if record.updated_at != record.created_at else ""
     facts.append(("made", made + again))
     return facts
+
+
+def _provenance(run: StoredRun) -> Text | str:
+    if run.record.provenance == "claimed" and not run.json.get("metrics") and not run.json.get("statistics"):
+        return "–  it gave no numbers"
+    return Text.assemble(_word(run.record.provenance), f"  {_PROVENANCE[run.record.provenance]}")
 
 
 def _evidence(item: Mapping[str, Json]) -> str:

@@ -132,6 +132,26 @@ def make_limits(timeout: float, memory: str) -> Limits:
     return replace(PRESETS["backtest"], wall_seconds=timeout, memory_mb=parse_mb(memory))
 
 
+def read_secret(settings: Settings) -> str:
+    """What the look-ahead check's cuts hang from: made once, kept at home, and never shown to a strategy."""
+    import secrets
+    from pathlib import Path
+
+    from ringfence.base.errors import StoreError
+
+    place = Path(settings.home_dir(os.environ)) / "lookahead.key"
+    try:
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            part = place.with_name(f"{place.name}.{os.getpid()}")
+            part.touch(mode=0o600)
+            part.write_text(secrets.token_hex(16))
+            os.replace(part, place)
+        return place.read_text()
+    except OSError as e:
+        raise StoreError(f"{str(place)!r} cannot be made or read ({e.strerror}): see RINGFENCE_HOME") from e
+
+
 def open_cache(settings: Settings) -> Cache:
     from ringfence.markets.cache import Cache
 

@@ -54,11 +54,9 @@ def make(task: dict[str, object]) -> Drive:
         engine = make_engine(bars, strategy, order["parameters"], read_rules(order["rules"]))
         if isinstance(engine, Engine):
             notes.clock = lambda: engine.book.now
-        if not order["on_end"]:
-            strategy.on_end = _nothing  # type: ignore[method-assign]
         failing: dict[str, object] | None = {"bar": None, "hint": None}
         try:
-            engine.play()
+            engine.play(to_the_end=order["on_end"])
             failing = None
         except BaseException as e:
             failing = {"bar": _failing_bar(e, engine), "hint": explain(e) if isinstance(e, AttributeError) else None}
@@ -67,10 +65,6 @@ def make(task: dict[str, object]) -> Drive:
             box(_report(engine, order, failing, notes))
 
     return drive
-
-
-def _nothing() -> None:
-    """In the place of an `on_end` that is not to be called."""
 
 
 def _failing_bar(e: BaseException, engine: Engine | ArrayEngine) -> int | None:

@@ -119,7 +119,9 @@ def _requested(spec: Spec, names: tuple[str, ...], *, alone: bool) -> tuple[str,
     if not spec.symbols:
         asked = names if alone or not spec.holds_its_symbols else ()
         if not asked and not spec.holds_its_symbols:
-            raise DataError(f"{spec.text!r} names no symbol: write for example {spec.source}:AAPL")
+            known = spec.source in ("yahoo", "alpaca", "sample", "csv", "parquet", "synthetic")
+            remedy = f"{spec.source}:AAPL" if known else f"sample:{spec.source}, yahoo:{spec.source} or a path"
+            raise DataError(f"{spec.text.rstrip(':')!r} names no symbol of a source: write for example {remedy}")
         return asked
     missing = [name for name in names if name not in spec.symbols] if alone else []
     if missing:

@@ -90,7 +90,7 @@ def _rows(symbol: str, rows: Sequence[Mapping[str, str | float]], days_of: str |
 def _missing(symbols: str, why: str) -> str:
     return (
         f"alpaca has no prices of {symbols} for us ({why.strip().rstrip('.')}): "
-        "check the symbol, the keys and the network, or use --source sample"
+        "check the symbol, the keys and the network, or use --source sample (or --data sample:GOOG)"
     )
 
 

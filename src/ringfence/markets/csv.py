@@ -20,7 +20,7 @@ import pyarrow.csv
 
 from ringfence.base.errors import DataError
 from ringfence.markets import Request
-from ringfence.markets.files import check_options, read_bytes, symbol_of
+from ringfence.markets.files import MOST_BYTES, check_options, read_bytes, symbol_of
 from ringfence.markets.repair import Place
 from ringfence.markets.stamps import STRING
 from ringfence.markets.table import OPTIONS, find_layout, to_bars
@@ -67,10 +67,13 @@ def _decode(raw: bytes, name: str) -> tuple[str, list[str]]:
     """Text, and a note where the encoding had to be guessed."""
     if raw[:2] == b"\x1f\x8b":
         try:
-            raw = gzip.decompress(raw)
+            with gzip.open(io.BytesIO(raw)) as packed:
+                raw = packed.read(MOST_BYTES + 1)
         except (OSError, EOFError, zlib.error) as e:
             raise DataError(f"{name} is a damaged gzip file ({e}): get it again") from e
-    if not raw.strip():
+    if len(raw) > MOST_BYTES:
+        raise DataError(f"{name} is larger than {MOST_BYTES >> 30} GB unpacked: keep only the rows you need")
+    if not raw[:65536].strip() and not raw.strip():
         raise DataError(f"{name} is empty: give a file with a header and rows")
     encoding = next((encoding for bom, encoding in _BOMS if raw.startswith(bom)), "utf-8")
     if encoding != "utf-16" and _CONTROL.search(raw[:65536]):

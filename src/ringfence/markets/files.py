@@ -7,6 +7,8 @@ from pathlib import Path
 
 from ringfence.base.errors import DataError
 
+MOST_BYTES = 4 << 30  # of a file, unpacked
+
 
 def read_bytes(path: Path) -> bytes:
     check_file(path)
@@ -19,8 +21,12 @@ def read_bytes(path: Path) -> bytes:
 def check_file(path: Path) -> None:
     if path.is_dir():
         raise DataError(f"{str(path)!r} is a directory: name a file in it")
+    if path.exists() and not path.is_file():
+        raise DataError(f"{str(path)!r} is no regular file: name one")
+    if path.exists() and path.stat().st_size > MOST_BYTES:
+        raise DataError(f"{str(path)!r} is larger than {MOST_BYTES >> 30} GB: split it, or keep only the rows you need")
     if not path.exists():
-        raise DataError(f"{str(path)!r} is not there: check the path, or use --source sample for data that is")
+        raise DataError(f"{str(path)!r} is not there: check the path, or use --source sample (--data sample:GOOG)")
 
 
 def symbol_of(path: Path) -> str:

@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from ringfence.base.errors import DataError
 from ringfence.markets import Request
-from ringfence.markets.files import check_file, check_options, symbol_of
+from ringfence.markets.files import MOST_BYTES, check_file, check_options, symbol_of
 from ringfence.markets.repair import Place
 from ringfence.markets.table import OPTIONS, to_bars
 from ringfence.trade.bars import Bars
@@ -31,6 +31,9 @@ class ParquetSource:
     def load(self, request: Request) -> Bars:
         check_file(self._path)
         try:
+            about = pa.parquet.ParquetFile(str(self._path)).metadata
+            if sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups)) > MOST_BYTES:
+                raise DataError(f"{str(self._path)!r} is larger than {MOST_BYTES >> 30} GB unpacked: keep fewer rows")
             table = pa.parquet.read_table(str(self._path))
         except (OSError, pa.ArrowException) as e:
             raise DataError(f"{str(self._path)!r} cannot be read as Parquet ({e}): check what it is") from e

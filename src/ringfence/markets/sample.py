@@ -37,6 +37,8 @@ class Shelf:
     ends_of_months: bool = False  # the file stamps a month with its last day
 
 
+_UNSPLIT = ("GOOG", "FB")
+
 _STOCKS = Shelf(
     package="bokeh_sampledata",
     file="_data/stocks.csv.gz",
@@ -106,6 +108,8 @@ class SampleSource:
         if shelf.ends_of_months:
             candles = _at_first_of_month(candles)
         note = shelf.note if adjust == "yes" or not shelf.adjust else "prices are as printed on the day, splits are in"
+        if name in _UNSPLIT:
+            note = "prices are as printed: there was no split and no dividend in this time"
         return replace(
             bars,
             candles={name: _bounded(name, candles, request)},

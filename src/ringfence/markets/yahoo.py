@@ -113,7 +113,7 @@ def _calendar(answer: Answer) -> str:
 def _missing(symbol: str, why: str) -> str:
     return (
         f"yahoo has no prices of {symbol} for us ({why.strip().rstrip('.')}): "
-        "check the symbol and the network, or use --source sample"
+        "check the symbol and the network, or use --source sample (or --data sample:GOOG)"
     )
 
 

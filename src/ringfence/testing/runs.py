@@ -132,7 +132,7 @@ def make_run(**changes: object) -> Run:
             adjusted="splits",
             notes=(),
         ),
-        engine=EngineRef(version="1", rules=FillRules(), libraries={"numpy": "2.2.0"}),
+        engine=EngineRef(version="1", rules=FillRules(), fed="history", libraries={"numpy": "2.2.0"}),
         seed=0,
         verdict="traded",
         reason="",

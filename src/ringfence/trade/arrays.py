@@ -129,7 +129,7 @@ class ArrayEngine:
             self.indicators.append(Indicator(line, 0, part, self.candles.time))
         return parts[0] if len(parts) == 1 else parts
 
-    def play(self) -> None:
+    def play(self, *, to_the_end: bool = True) -> None:
         opening = 0
         if self.bars.tradable_from is not None:
             opening = int(np.searchsorted(self.candles.time, self.bars.tradable_from))

@@ -17,6 +17,7 @@ from ringfence.trade.times import DAY, iso, timeframe_ns
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_CHEAPEST, _DEAREST = 1e-12, 1e15  # beyond these no arithmetic with money holds
 PRICES = ("open", "high", "low", "close")
 COLUMNS = (*PRICES, "volume")
 
@@ -68,6 +69,7 @@ def find_problems(candles: Candles, *, most: int = 20) -> list[Problem]:
         checks = [
             (~finite, "a price is missing or not finite"),
             (finite & (prices <= 0).any(axis=0), "a price is zero or negative"),
+            (finite & ((prices > _DEAREST) | (prices < _CHEAPEST) & (prices > 0)).any(axis=0), "a price is absurd"),
             (candles.high < candles.low, "high is below low"),
             (
                 (candles.high >= candles.low)

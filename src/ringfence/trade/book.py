@@ -154,6 +154,7 @@ class Book:
         self.log: list[Intent] = []
         self.rejections: list[Pending] = []
         self.both_in_one_bar = 0
+        self.accepting = True  # not while a strategy is being set up
         self.ruined: int | None = None  # the bar on which the account was worth nothing
         self.margin, self.percent = self.money(rules.margin), self.money(rules.costs.percent)
         self.per_share, self.minimum = self.money(rules.costs.per_share), self.money(rules.costs.minimum)
@@ -180,7 +181,7 @@ class Book:
 
     def submit(self, intent: Intent) -> Pending:
         """Take an order; one that cannot be comes back rejected, with its reason."""
-        if self.now < 0:
+        if self.now < 0 or not self.accepting:
             raise OrderError("there is no bar yet: place orders in next(), or in on_start() at the earliest")
         self.log.append(intent)
         market = self.markets[intent.market]

@@ -165,13 +165,18 @@ class Engine:
 
     # The run.
 
-    def play(self) -> None:
-        """From `init` to `on_end`. What the strategy raises goes through; `book.now` says on which bar."""
+    def play(self, *, to_the_end: bool = True) -> None:
+        """From `init` to `on_end`, which is left out where the end is none.
+
+        What the strategy raises goes through; `book.now` says on which bar.
+        """
         opening = 0
         if self.bars.tradable_from is not None:
             opening = int(np.searchsorted(self._stamps, self.bars.tradable_from))
         self._skip_to(opening)
+        self.book.accepting = False
         self.strategy.init()
+        self.book.accepting = True
         for data in self._datas.values():
             data.forget()
         for tape in (*self.tapes, *(tape for _, tape in self._higher)):
@@ -184,7 +189,8 @@ class Engine:
             self._play_one(self._notifier())
         else:
             self._play_many(self._notifier())
-        self.strategy.on_end()
+        if to_the_end:
+            self.strategy.on_end()
         if self.rules.close_at_end:
             self.book.close_out()
 

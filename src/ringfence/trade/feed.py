@@ -217,7 +217,9 @@ class FeedEngine:
             self.markets[k].last = row[3]
 
     def begin(self) -> None:
+        self.book.accepting = False
         self.strategy.init()
+        self.book.accepting = True
         self._begun = True
         self._past = []
 

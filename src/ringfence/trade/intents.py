@@ -69,6 +69,7 @@ def write_log(log: Sequence[Intent]) -> list[list[Json]]:
     """Rows with their defaults cut off at the end, which leaves most of them short."""
     rows = []
     for intent in log:
+        intent = intent._replace(reason=intent.reason.encode("utf-8", "replace").decode()) if intent.reason else intent
         row: list[Json] = [repr(v) if v.__class__ is float and not math.isfinite(v) else v for v in intent]
         while row and row[-1] == _DEFAULTS[len(row) - 1]:
             row.pop()

@@ -78,6 +78,7 @@ class FillRules:
 class EngineRef:
     version: str
     rules: FillRules | None  # None for a script that runs its own engine
+    fed: Literal["history", "stream"]  # whether the guest had all bars at once, or one after another
     libraries: Mapping[str, str]  # versions in the guest
 
 
@@ -185,11 +186,14 @@ class Run:
     provenance: Provenance
     lookahead: Lookahead
     outcome: OutcomeRef
+    mounts: Mapping[str, str] = field(default_factory=dict)  # what a script was given to read: place and hash
 
     @property
     def run_id(self) -> str:
         """Known by what went in, so that a repeated run is the same run."""
-        asked = {name: plain(getattr(self, name)) for name in ("draft", "bars", "engine", "seed")}
+        asked = {name: plain(getattr(self, name)) for name in ("draft", "bars", "engine", "seed", "mounts")}
+        # A run that was not asked about the future is another one: it must not take the place of one that was.
+        asked["checked"] = self.lookahead.status != "not_checked"
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:20]
 
     def to_json(self) -> dict[str, Json]:

@@ -21,7 +21,8 @@ from ringfence.sandbox.native.cgroup import Counters, Group, GroupFolder
 from ringfence.sandbox.native.line import Line
 
 _READY_SECONDS = 60.0
-_PAUSE_ROUNDS, _PAUSE_SECONDS = 50, 0.0005
+# Ever longer, three seconds in all: on a busy machine a process may have to wait for its turn to be stopped.
+_PAUSES = tuple(min(0.0005 * 2 ** (i // 5), 0.2) for i in range(60))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +157,10 @@ class Child:
 
         False when some would not be stopped: they may wake each other faster than we stop them.
         """
-        for _ in range(_PAUSE_ROUNDS):
+        for seconds in _PAUSES:
             if not self._signal_all(signal.SIGSTOP):
                 return True
-            time.sleep(_PAUSE_SECONDS)
+            time.sleep(seconds)
         return False
 
     def resume(self) -> None:

@@ -29,7 +29,7 @@ def check(request: Request, sandbox: Sandbox, log: Sequence[Intent], task: Mappi
     """Run it again on history that was cut or changed: up to the cut, every decision must be the same."""
     bars = request.bars
     assert bars is not None
-    cuts = choose_cuts(log, bars)
+    cuts = choose_cuts(log, bars, request.secret)
     if not cuts:
         return Lookahead(status="not_checked", reason="the history is too short to be cut")
     timeline: list[int] = bars.timeline().tolist()
@@ -61,7 +61,7 @@ class _Rerun:
 
     def differs(self, cut: Cut, log: Sequence[Intent], timeline: Sequence[int]) -> Evidence | None:
         assert self._request.bars is not None
-        bars = without_future(self._request.bars, cut)
+        bars = without_future(self._request.bars, cut, self._request.secret)
         file = self._folder / f"{cut.test}-{cut.bar}-{cut.up}.arrow"
         write_bars(bars, file)
         return self._compare(bars, file, cut, log, timeline)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from typing import Literal
 
 from ringfence.base.errors import DataError, OrderError
 from ringfence.sandbox import Sandbox
@@ -98,8 +99,12 @@ def _measured(request: Request, sandbox: Sandbox, seen: OutcomeRef, claim: Claim
     if difference is not None:
         warnings.insert(0, difference)
     lookahead = Lookahead(status="not_checked", reason="it was not asked for")
+    fed: Literal["history", "stream"] = "stream" if request.streamed else "history"
     if request.streamed:
-        lookahead = Lookahead(status="clean", reason="streamed: the future was never inside the fence")
+        reason = "streamed: the future was handed in bar by bar"
+        if bars.source.startswith("sample:"):
+            reason += "; the sample's own file is among the guest's libraries, though, and can be read there"
+        lookahead = Lookahead(status="clean", reason=reason)
     elif request.lookahead:
         lookahead = futures.check(request, sandbox, claim.log, task_of(request, indicators=False, on_end=False))
     guidance: tuple[str, ...] = ()
@@ -110,7 +115,7 @@ def _measured(request: Request, sandbox: Sandbox, seen: OutcomeRef, claim: Claim
     return Run(
         draft=request.draft_ref(),
         bars=request.bars_ref(),
-        engine=EngineRef(version=shapes.ENGINE_VERSION, rules=request.rules, libraries=claim.libraries),
+        engine=EngineRef(version=shapes.ENGINE_VERSION, rules=request.rules, fed=fed, libraries=claim.libraries),
         seed=request.seed,
         verdict="traded" if book.fills else "no_trades",
         reason=_summary(book, len(trades), timeline),
@@ -128,6 +133,7 @@ def _measured(request: Request, sandbox: Sandbox, seen: OutcomeRef, claim: Claim
         provenance=provenance,
         lookahead=lookahead,
         outcome=seen,
+        mounts=request.mount_hashes(),
     )
 
 

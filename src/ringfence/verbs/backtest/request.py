@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ringfence.base.errors import JobError
+from ringfence.base.errors import JobError, MountError
 from ringfence.sandbox import OnOutput
 from ringfence.sandbox.job import PRESETS, Cancel, Job, Limits, Mount
 from ringfence.sandbox.outcome import Outcome
@@ -15,6 +18,7 @@ from ringfence.trade.draft import Draft
 from ringfence.trade.run import BarsRef, DraftRef, FillRules, Json, Run
 from ringfence.trade.times import iso
 
+_SAMPLES = (("bokeh_sampledata", "_data"), ("arch", "data"), ("backtesting", "test"))
 BARS_PLACE = "/bars/bars.arrow"  # where the guest finds them
 
 
@@ -33,6 +37,7 @@ class Request:
     lookahead: bool = True
     streamed: bool = False
     heal: bool = True
+    secret: str = ""  # what the look-ahead check's cuts hang from; a strategy must not know it
     artifacts_dir: Path | None = None
     on_output: OnOutput | None = None
     cancel: Cancel | None = None
@@ -55,7 +60,9 @@ class Request:
     def job(self, *, driver: str, task: Mapping[str, Json], bars_file: Path | None = None) -> Job:
         """The Job that runs the Draft's text under `driver`."""
         file = bars_file or self.bars_file
-        bars = () if file is None else (Mount(file, BARS_PLACE),)
+        bars: tuple[Mount, ...] = () if file is None else (Mount(file, BARS_PLACE),)
+        if file is not None and driver == "backtest":
+            bars += hide_samples(file.parent)
         return Job(
             code=self.draft.text,
             name=_file_name(self.draft.name),
@@ -67,6 +74,10 @@ class Request:
             result_mb=64,
             artifacts_dir=self.artifacts_dir,
         )
+
+    def mount_hashes(self) -> dict[str, str]:
+        """What a script was given to read: another file at the same place makes another Run."""
+        return {mount.guest: _hash(mount.host) for mount in self.mounts}
 
     def all_parameters(self) -> dict[str, Json]:
         return {**{p.name: p.default for p in self.draft.parameters}, **self.parameters}
@@ -105,6 +116,27 @@ class Finished:
 
     run: Run
     outcome: Outcome
+
+
+def _hash(path: Path) -> str:
+    if not path.is_file():
+        return "a directory"
+    with open(path, "rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def hide_samples(folder: Path) -> tuple[Mount, ...]:
+    """Empty directories over the prices that libraries ship: a strategy that trades a sample could read its future."""
+    empty = folder / "nothing"
+    empty.mkdir(exist_ok=True)
+    mounts = []
+    for package, part in _SAMPLES:
+        spec = importlib.util.find_spec(package)
+        for place in (spec.submodule_search_locations or ()) if spec else ():
+            if (Path(place) / part).is_dir():
+                with suppress(MountError):  # a place of the system's own, which a mount may not cover
+                    mounts.append(Mount(empty, str(Path(place) / part)))
+    return tuple(mounts)
 
 
 def _file_name(name: str) -> str:

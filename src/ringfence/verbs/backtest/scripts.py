@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ringfence.base.errors import DraftError
 from ringfence.sandbox import Sandbox
 from ringfence.sandbox.outcome import Outcome
 from ringfence.trade.metrics import Metrics, measure
@@ -17,6 +18,8 @@ _LOOKAHEAD = Lookahead(status="not_checked", reason="a script brings its own dat
 
 def run_script(request: Request, sandbox: Sandbox) -> Finished:
     """As it stands first; with healing only after that gave no result."""
+    if request.parameters:
+        raise DraftError("a backtesting.py script runs its own Backtest: set parameters in its text, not with --param")
     first, report = _attempt(request, sandbox, heal=False)
     if request.heal and first.status in ("ok", "error", "exit") and not (report and report.runs):
         second, healed = _attempt(request, sandbox, heal=True)
@@ -110,7 +113,7 @@ def _with_result(
     return Run(
         draft=request.draft_ref(headline.class_name, headline.parameters),
         bars=request.bars_ref(),
-        engine=EngineRef(version=shapes.ENGINE_VERSION, rules=None, libraries=report.libraries),
+        engine=EngineRef(version=shapes.ENGINE_VERSION, rules=None, fed="history", libraries=report.libraries),
         seed=request.seed,
         verdict="traded" if headline.trades or headline.open_trades else "no_trades",
         reason=f"{len(headline.trades):,} trades in the library's {headline.kind}()",
@@ -131,6 +134,7 @@ def _with_result(
         provenance="claimed",
         lookahead=_LOOKAHEAD,
         outcome=seen,
+        mounts=request.mount_hashes(),
     )
 
 

@@ -63,7 +63,10 @@ def failed_run(
         draft=request.draft_ref(),
         bars=request.bars_ref(),
         engine=EngineRef(
-            version=ENGINE_VERSION, rules=None if own_engine else request.rules, libraries=dict(libraries or {})
+            version=ENGINE_VERSION,
+            rules=None if own_engine else request.rules,
+            fed="stream" if request.streamed else "history",
+            libraries=dict(libraries or {}),
         ),
         seed=request.seed,
         verdict=verdict,
@@ -82,6 +85,7 @@ def failed_run(
         provenance="claimed",
         lookahead=Lookahead(status="not_checked", reason="there were no orders to compare"),
         outcome=outcome,
+        mounts=request.mount_hashes(),
     )
 
 
