@@ -95,7 +95,7 @@ def test_json_is_the_whole_run_and_nothing_else(call: Call) -> None:
     assert set(run) == {"run_id", *(f.name for f in fields(Run))}
     assert set(run["draft"]) == {"name", "sha256", "dialect", "class", "parameters"}
     assert set(run["bars"]) >= {"sha256", "symbols", "timeframe", "start", "end", "rows", "source"}
-    assert set(run["engine"]) == {"version", "rules", "libraries"}
+    assert set(run["engine"]) == {"version", "costs", "fills", "fed", "libraries"}
     assert set(run["trades"][0]) == {
         "id", "symbol", "side", "qty", "entry_time", "entry_price", "exit_time", "exit_price", "fees", "pnl", "pnl_pct",
         "bars_held", "entry_reason", "exit_reason", "is_partial",

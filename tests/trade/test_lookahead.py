@@ -83,9 +83,11 @@ def test_a_perturbed_history_is_the_same_up_to_the_cut_and_a_possible_one_after_
     assert (real.time == other.time).all()
     for name in (*PRICES, "volume"):
         assert (getattr(real, name)[:124] == getattr(other, name)[:124]).all()
-        assert (getattr(real, name)[124:] != getattr(other, name)[124:]).all()
+    assert (real.close[124:] != other.close[124:]).mean() > 0.9
     assert not find_problems(other)
-    assert (other.close[124] > real.close[124]) is np.bool_(up)
+    # Up to the cut, or after it, nothing tells where it was made.
+    assert (other.close[128] > other.close[123]) is np.bool_(up)
+    assert set(other.volume.tolist()) <= set(real.volume.tolist())
 
 
 TIMELINE = list(range(0, 500 * DAY, DAY))

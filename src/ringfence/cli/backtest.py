@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ringfence.store import StoredRun
     from ringfence.trade.bars import Bars
     from ringfence.trade.draft import Draft
+    from ringfence.trade.run import Json
     from ringfence.verbs.backtest import Finished, Request
 
 EPILOG = (
@@ -101,7 +102,6 @@ def backtest(
 ) -> int:
     from ringfence.base.config import Settings
     from ringfence.sandbox.job import Mount
-    from ringfence.trade.draft import parse_parameter, range_warnings
     from ringfence.verbs.backtest import Request
 
     rules = trading.make_rules(
@@ -110,32 +110,28 @@ def backtest(
     )  # fmt: skip
     settings = Settings.from_env(os.environ)
     draft = _read_draft(file, class_name)
-    parameters = dict(parse_parameter(word, draft) for word in param or [])
-    for objection in range_warnings(draft, parameters):
-        say(objection)
-    mounts = tuple(Mount.parse(word) for word in mount or [])
+    parameters = _parameters(param or [], draft)
     cache = trading.open_cache(settings)
     bars, bars_file = trading.load(cache, data, symbols, start, end, timeframe, repair)
     request = Request(
-        draft=draft,
-        bars=bars,
-        bars_file=bars_file,
-        parameters=parameters,
-        rules=rules,
-        seed=seed,
-        limits=trading.make_limits(timeout, memory),
-        mounts=mounts,
-        lookahead=lookahead,
-        streamed=streamed,
-        heal=heal,
-        artifacts_dir=artifacts,
+        draft=draft, bars=bars, bars_file=bars_file, parameters=parameters, rules=rules, seed=seed,
+        limits=trading.make_limits(timeout, memory), mounts=tuple(Mount.parse(word) for word in mount or []),
+        lookahead=lookahead, streamed=streamed, heal=heal, artifacts_dir=artifacts,
         secret=trading.read_secret(settings),
-    )
+    )  # fmt: skip
     finished, interrupted = _run(request, trading.trading_sandbox(backend, draft.dialect, allow_weaker), quiet=as_json)
     stored = _store(settings.database_url(os.environ), finished, draft)
     _write_reports(stored, draft, bars, report, png)
-    _show(finished, stored, as_json)
-    return 130 if interrupted else _exit_code(finished)
+    return _show(finished, stored, as_json, interrupted)
+
+
+def _parameters(words: list[str], draft: Draft) -> dict[str, Json]:
+    from ringfence.trade.draft import parse_parameter, range_warnings
+
+    parameters = dict(parse_parameter(word, draft) for word in words)
+    for objection in range_warnings(draft, parameters):
+        say(objection)
+    return parameters
 
 
 def _read_draft(file: str, class_name: str | None) -> Draft:
@@ -191,13 +187,14 @@ def _write_reports(stored: StoredRun, draft: Draft, bars: Bars | None, report: P
         raise InputError(f"{e.filename!r} cannot be written: {e.strerror}; choose another place") from e
 
 
-def _show(finished: Finished, stored: StoredRun, as_json: bool) -> None:
+def _show(finished: Finished, stored: StoredRun, as_json: bool, interrupted: bool) -> int:
     if as_json:
         emit(sys.stdout, json.dumps(finished.run.to_json(), allow_nan=False) + "\n")
-        return
-    from ringfence.cli.runs_view import show_run
+    else:
+        from ringfence.cli.runs_view import show_run
 
-    show_run(stored)
+        show_run(stored)
+    return 130 if interrupted else _exit_code(finished)
 
 
 def _exit_code(finished: Finished) -> int:

@@ -214,6 +214,8 @@ def plain(value: object, name: str = "") -> Json:
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
+    if isinstance(value, EngineRef):
+        return _engine(value)
     if is_dataclass(value):
         return {_SPELLED.get(f.name, f.name): plain(getattr(value, f.name), f.name) for f in fields(value)}
     raise TypeError(f"{type(value).__name__} cannot be part of a Run")
@@ -221,6 +223,20 @@ def plain(value: object, name: str = "") -> Json:
 
 _MOMENTS = frozenset({"time", "cut", "entry_time", "exit_time"})
 _SPELLED = {"class_name": "class"}
+
+
+def _engine(engine: EngineRef) -> dict[str, Json]:
+    """`costs` and `fills` side by side, as those who read the document look for them."""
+    rules = plain(engine.rules)
+    fills = dict(rules) if isinstance(rules, dict) else None
+    costs = fills.pop("costs") if fills is not None else None
+    return {
+        "version": engine.version,
+        "costs": costs,
+        "fills": fills,
+        "fed": engine.fed,
+        "libraries": plain(engine.libraries),
+    }
 
 
 def _points(curve: Curve) -> list[Json]:

@@ -114,12 +114,12 @@ def _figures(run: StoredRun) -> Mapping[str, Json]:
 
 
 def _conditions(run: StoredRun) -> Mapping[str, Json]:
-    rules = dict(_table(run, "engine", "rules"))
-    costs = rules.pop("costs", None)
+    rules = dict(_table(run, "engine", "fills"))
+    costs = _table(run, "engine", "costs")
     return {
         **{f"bars.{name}": value for name, value in _table(run, "bars").items()},
         **{f"rules.{name}": value for name, value in rules.items()},
-        **{f"costs.{name}": value for name, value in (costs if isinstance(costs, Mapping) else {}).items()},
+        **{f"costs.{name}": value for name, value in costs.items()},
         **{f"library.{name}": value for name, value in _table(run, "engine", "libraries").items()},
         "engine": _table(run, "engine").get("version"),
         "seed": run.json.get("seed"),

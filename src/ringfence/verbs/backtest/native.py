@@ -107,11 +107,8 @@ def _measured(request: Request, sandbox: Sandbox, seen: OutcomeRef, claim: Claim
         lookahead = Lookahead(status="clean", reason=reason)
     elif request.lookahead:
         lookahead = futures.check(request, sandbox, claim.log, task_of(request, indicators=False, on_end=False))
-    guidance: tuple[str, ...] = ()
-    if not book.fills:
-        guidance = futures.guide(
-            request, sandbox, claim, book, task_of(request, probe=True, indicators=False, on_end=False)
-        )
+    probing = task_of(request, probe=True, indicators=False, on_end=False)
+    guidance = () if book.fills else futures.guide(request, sandbox, claim, book, probing)
     return Run(
         draft=request.draft_ref(),
         bars=request.bars_ref(),

@@ -43,9 +43,9 @@ class Sighting:
 
 def facts(document: Table) -> dict[str, list[Fact]]:
     engine = table(document.get("engine"))
-    rules = table(engine.get("rules"))
+    rules = table(engine.get("fills"))
     told = {
-        "Costs": _costs(table(rules.get("costs"))),
+        "Costs": _costs(table(engine.get("costs"))),
         "Fills": _fills(rules) if rules else [Fact("Rules", "the script's own engine")],
         "Data": _data(table(document.get("bars"))),
         "Reproduction": _reproduction(document, engine),
