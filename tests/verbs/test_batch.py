@@ -321,6 +321,8 @@ def test_what_is_doubtful_wins_no_ranking() -> None:
     tally.add(result(4, **good, verdict="no_trades"))
     tally.add(result(5, **good, healed=("alias: crossunder",)))
     assert [best.file for best in tally.best("return")] == [best.file for best in tally.best("Sharpe")] == ["5.py"]
+    assert sum(tally.unranked.values()) == tally.verdicts["traded"] - 1
+    assert set(tally.unranked) == {"suspect", "mismatch", "mended"}
 
 
 def test_reasons_that_differ_in_numbers_are_counted_together() -> None:

@@ -113,6 +113,7 @@ def batch(
         mounts=tuple(Mount.parse(word) for word in mount or []),
         lookahead=lookahead,
         heal=heal,
+        secret=trading.read_secret(settings),
     )
     jobs = _count_jobs(jobs)
     spec = _sandbox(backend, conditions, jobs, allow_weaker)

@@ -92,6 +92,10 @@ def show_summary(tally: Tally, seconds: float) -> None:
         if best:
             console.print()
             print_table((f"best by {name}", "return", "Sharpe", "trades", "provenance", "run"), map(_row, best))
+    if tally.unranked:
+        left_out = ", ".join(f"{count:,} {word}" for word, count in tally.unranked.most_common())
+        console.print()
+        console.print(Text(f"traded, and left out of the ranking: {left_out}; --json-lines names them", "yellow"))
     console.print()
     console.print(Text(summary_line(tally, seconds)))
 

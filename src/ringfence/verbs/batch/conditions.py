@@ -33,6 +33,7 @@ class Conditions:
     mounts: tuple[Mount, ...] = ()
     lookahead: bool = True
     heal: bool = True
+    secret: str = field(default="", repr=False)  # of the look-ahead check; no result depends on it
 
     def request(self, draft: Draft, cancel: Cancel) -> Request:
         return Request(
@@ -45,6 +46,7 @@ class Conditions:
             mounts=self.mounts,
             lookahead=self.lookahead,
             heal=self.heal,
+            secret=self.secret,
             cancel=cancel,
         )
 

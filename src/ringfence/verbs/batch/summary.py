@@ -41,6 +41,7 @@ class Tally:
         self.our_failures = 0
         self.verdicts: Counter[str] = Counter()
         self._reasons: dict[str, Counter[str]] = {}
+        self.unranked: Counter[str] = Counter()  # results that traded and are not ranked, by what speaks against them
         self._best: dict[str, list[Best]] = {"return": [], "Sharpe": []}
 
     def add(self, result: FileResult) -> None:
@@ -51,6 +52,9 @@ class Tally:
         seen = self._reasons.setdefault(result.verdict, Counter())
         kind = kind_of(result.reason)
         seen[kind if kind in seen or len(seen) < _MOST_REASONS else OTHER] += 1
+        if result.verdict == "traded" and not result.ranks:
+            doubts = {"suspect": result.lookahead == "suspect", "mismatch": result.provenance == "mismatch"}
+            self.unranked[next((word for word, true in doubts.items() if true), "mended")] += 1
         if result.ranks:
             self._rank("return", result, lambda r: r.total_return)
             self._rank("Sharpe", result, lambda r: r.sharpe)
