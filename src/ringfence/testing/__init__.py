@@ -9,6 +9,7 @@ are announced to pytest before they are loaded: otherwise a failing assert would
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -81,7 +82,8 @@ def __getattr__(name: str) -> object:
     if home in _SUITES:
         import pytest
 
-        pytest.register_assert_rewrite(*_SUITES)
+        # What a test has imported by its own name is past that, and pytest would complain.
+        pytest.register_assert_rewrite(*(name for name in _SUITES if name not in sys.modules))
     return getattr(import_module(home), name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 
 from ringfence.base.errors import RefusedError
 from ringfence.sandbox import OnOutput, artifacts
@@ -74,6 +75,8 @@ class NativeSandbox:
         stages["run"], stages["confirm_empty"] = (reported - started) * _MS, (ended - reported) * _MS
         counters = child.counters()
         verdict = judge(evidence, counters, job.limits, command=job.code is None)
+        if job.driver == "script" and verdict.status == "exit":
+            verdict = replace(verdict, result=None)  # only a driver speaks after its program has left
         collected = artifacts.collect(child.work, into=job.artifacts_dir, baseline=baseline)
         stages["collect"] = _since(ended)
         return dispatch.outcome(

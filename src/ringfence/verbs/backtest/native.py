@@ -16,7 +16,7 @@ from ringfence.trade.replay import replay
 from ringfence.trade.run import MOST_POINTS, Curve, EngineRef, Json, Lookahead, OutcomeRef, Provenance, Run
 from ringfence.trade.times import iso
 from ringfence.verbs.backtest import futures, shapes, streamed
-from ringfence.verbs.backtest.request import BARS_PLACE, Finished, Request
+from ringfence.verbs.backtest.request import BARS_PLACE, Finished, Request, samples_are_hidden
 
 _ROUNDING = 1e-9
 
@@ -101,12 +101,10 @@ def _measured(request: Request, sandbox: Sandbox, seen: OutcomeRef, claim: Claim
     lookahead = Lookahead(status="not_checked", reason="it was not asked for")
     fed: Literal["history", "stream"] = "stream" if request.streamed else "history"
     if request.streamed:
-        reason = "streamed: the future was handed in bar by bar"
-        if bars.source.startswith("sample:"):
-            reason += "; the sample's own file is among the guest's libraries, though, and can be read there"
-        lookahead = Lookahead(status="clean", reason=reason)
+        lookahead = Lookahead(status="clean", reason="streamed: the future was handed in bar by bar")
     elif request.lookahead:
         lookahead = futures.check(request, sandbox, claim.log, task_of(request, indicators=False, on_end=False))
+    lookahead = replace(lookahead, reason=lookahead.reason + _caveat(request))
     probing = task_of(request, probe=True, indicators=False, on_end=False)
     guidance = () if book.fills else futures.guide(request, sandbox, claim, book, probing)
     return Run(
@@ -132,6 +130,16 @@ def _measured(request: Request, sandbox: Sandbox, seen: OutcomeRef, claim: Claim
         outcome=seen,
         mounts=request.mount_hashes(),
     )
+
+
+def _caveat(request: Request) -> str:
+    """What a check of the future cannot keep from a strategy on a sample: sessions take no mounts, nor does /tmp."""
+    bars, file = request.bars, request.bars_file
+    if bars is None or file is None or not bars.source.startswith("sample:"):
+        return ""
+    if not request.streamed and samples_are_hidden(file.parent):
+        return ""
+    return "; the sample's own file is among the guest's libraries, though, and can be read there"
 
 
 def _compare(claim: Claim, book: Book) -> tuple[Provenance, str | None]:

@@ -139,6 +139,11 @@ def hide_samples(folder: Path) -> tuple[Mount, ...]:
     return tuple(mounts)
 
 
+def samples_are_hidden(folder: Path) -> bool:
+    found = [spec for package, _ in _SAMPLES if (spec := importlib.util.find_spec(package)) is not None]
+    return len(hide_samples(folder)) >= len(found)
+
+
 def _file_name(name: str) -> str:
     plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).strip(".")[:100]
     return f"{plain or 'strategy'}.py"
