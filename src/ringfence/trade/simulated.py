@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -79,7 +80,7 @@ def as_order(order: Pending, submitted_at: int, client_id: str | None = None) ->
     )
 
 
-class SimulatedBroker:
+class SimulatedBroker(ABC):
     """The Broker protocol, less the prices: what a backtest and paper trading share.
 
     A subclass puts up bars on the Book and says what time it is.
@@ -93,8 +94,9 @@ class SimulatedBroker:
         self._client_ids: dict[str, int] = {}
         self._names: dict[int, str] = {}
 
+    @abstractmethod
     def now(self) -> int:
-        raise NotImplementedError
+        """The time, in nanoseconds UTC."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -185,8 +187,8 @@ class SimulatedBroker:
     def get_orders(self, *, open_only: bool = False) -> Sequence[Order]:
         return [self._seen(o) for o in self.book.orders if o.status == "open" or not open_only]
 
-    def get_fills(self) -> Sequence[Fill]:
-        raise NotImplementedError
+    @abstractmethod
+    def get_fills(self) -> Sequence[Fill]: ...
 
     def get_current_price(self, symbol: str) -> Money:
         market = self.book.find(symbol)
@@ -194,8 +196,9 @@ class SimulatedBroker:
             raise OrderError(f"{symbol} has no price yet: wait for its first bar")
         return market.last
 
+    @abstractmethod
     def _has_price(self, market: Market) -> bool:
-        raise NotImplementedError
+        """Whether the instrument has shown any price yet."""
 
     def close_position(self, symbol: str) -> Order | None:
         market = self.book.find(symbol)
