@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from ringfence.base.errors import SandboxError, SettingsError
+from ringfence.sandbox.evidence import Counters
 from ringfence.sandbox.job import Limits
 from ringfence.sandbox.native import cgroup
-from ringfence.sandbox.native.cgroup import Counters, Hierarchy, find_hierarchy
+from ringfence.sandbox.native.cgroup import Hierarchy, find_hierarchy
 
 from tests.conftest import require
 

@@ -4,26 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from ringfence.sandbox.evidence import Census
+
 _TICKS = os.sysconf("SC_CLK_TCK")
-
-
-@dataclass(frozen=True, slots=True)
-class Census:
-    processes: int = 0  # threads count, as in Limits.processes
-    memory_bytes: int = 0  # anonymous; a page that n processes share counts as 1/n in each
-    shared_bytes: int = 0  # in files in memory, the scratch space among them
-    cpu_seconds: float = 0.0
-
-    def highest(self, other: Census) -> Census:
-        return Census(
-            max(self.processes, other.processes),
-            max(self.memory_bytes, other.memory_bytes),
-            max(self.shared_bytes, other.shared_bytes),
-            max(self.cpu_seconds, other.cpu_seconds),
-        )
 
 
 class Ledger:

@@ -12,10 +12,11 @@ import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ringfence.base.errors import SandboxError, SettingsError
+from ringfence.sandbox.gauge import Gauge, read_file
 from ringfence.sandbox.job import Limits
 
 _MOUNT = Path("/sys/fs/cgroup")
@@ -34,24 +35,6 @@ class Hierarchy:
     @property
     def places(self) -> list[Path]:
         return list(dict.fromkeys(self.dirs.values()))
-
-
-@dataclass(frozen=True, slots=True)
-class Counters:
-    cpu_seconds: float = 0.0
-    peak_memory_bytes: int = 0
-    oom_kills: int = 0
-    refused_forks: int = 0
-    processes: int = 0
-
-    def since(self, before: Counters) -> Counters:
-        """The same with what had been counted before taken off; peaks stay what they are."""
-        return replace(
-            self,
-            cpu_seconds=self.cpu_seconds - before.cpu_seconds,
-            oom_kills=self.oom_kills - before.oom_kills,
-            refused_forks=self.refused_forks - before.refused_forks,
-        )
 
 
 def find_hierarchy(own: str, mounts: str, override: Path | None = None) -> Hierarchy | None:
@@ -88,7 +71,7 @@ def _find_version_2(mount: Path, own: str) -> Hierarchy | None:
     for candidate in (place, *place.parents):
         if mount not in (candidate, *candidate.parents):
             break
-        given = _read(candidate / "cgroup.subtree_control").split()
+        given = read_file(candidate / "cgroup.subtree_control").split()
         if set(_CONTROLLERS) <= set(given):
             found = _usable(Hierarchy(2, dict.fromkeys(_CONTROLLERS, candidate)))
             if found:
@@ -107,22 +90,6 @@ class GroupGone(SandboxError):
         super().__init__("the zygote is gone: run the job again, a new one will be started")
 
 
-def _read(path: Path) -> str:
-    """A file's text; none where this kernel's version of the controller has no such file, or the group is gone."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        return os.read(fd, 1 << 16).decode()
-    except OSError as e:
-        if e.errno == errno.ENODEV:
-            return ""
-        raise
-    finally:
-        os.close(fd)
-
-
 def _write(path: Path, text: str) -> None:
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
@@ -136,11 +103,11 @@ def _write(path: Path, text: str) -> None:
         raise
 
 
-class Group:
+class Group(Gauge):
     """The groups of one job, one directory per hierarchy."""
 
     def __init__(self, version: int, dirs: Mapping[str, Path], limits: Limits) -> None:
-        self.version, self._dirs = version, dirs
+        super().__init__(version, dirs)
         self.places = list(dict.fromkeys(dirs.values()))
         for place in self.places:
             try:
@@ -148,7 +115,6 @@ class Group:
             except FileNotFoundError as e:
                 raise GroupGone from e
         self._limits: Limits | None = None
-        self._most: dict[str, int] = {}
         self.apply(limits)
 
     def open_procs(self) -> list[int]:
@@ -159,7 +125,7 @@ class Group:
             raise GroupGone from e
 
     def pids(self) -> list[int]:
-        return [int(pid) for pid in _read(self._dirs["pids"] / "cgroup.procs").split()]
+        return [int(pid) for pid in read_file(self._dirs["pids"] / "cgroup.procs").split()]
 
     def apply(self, limits: Limits) -> None:
         """Set the limits; those that are set already cost nothing."""
@@ -185,7 +151,7 @@ class Group:
             return
         # Memory plus swap may never be below memory alone, so the order depends on the direction.
         files = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"]
-        if int(_read(place / files[0]) or 0) < size:
+        if int(read_file(place / files[0]) or 0) < size:
             files.reverse()
         for file in files:
             if (place / file).exists():
@@ -196,44 +162,9 @@ class Group:
         if self.version == 1:
             _write(self._dirs["memory"] / "memory.max_usage_in_bytes", "0")
 
-    def cpu_seconds(self) -> float:
-        if self.version == 2:
-            return _field(_read(self._dirs["cpu"] / "cpu.stat"), "usage_usec") / 1e6
-        return int(_read(self._dirs["cpuacct"] / "cpuacct.usage") or 0) / 1e9 if "cpuacct" in self._dirs else 0.0
-
-    def oom_kills(self) -> int:
-        file = "memory.events" if self.version == 2 else "memory.oom_control"
-        return _field(_read(self._dirs["memory"] / file), "oom_kill")
-
-    def counters(self) -> Counters:
-        refused = _field(_read(self._dirs["pids"] / "pids.events"), "max")
-        if self.version == 2:
-            peak = self._peak("memory")
-        else:
-            peak = int(_read(self._dirs["memory"] / "memory.max_usage_in_bytes") or 0)
-        return Counters(self.cpu_seconds(), peak, self.oom_kills(), refused, self._peak("pids"))
-
-    def _peak(self, controller: str) -> int:
-        """The kernel's own peak; before Linux 6.1 (memory: 5.19) it keeps none, and this is the most we ever saw."""
-        place = self._dirs[controller]
-        kept = _read(place / f"{controller}.peak")
-        if kept:
-            return int(kept)
-        now = int(_read(place / f"{controller}.current") or 0)
-        self._most[controller] = max(now, self._most.get(controller, 0))
-        return self._most[controller]
-
     def remove(self) -> None:
         for place in self.places:
             remove_group(place)
-
-
-def _field(text: str, name: str) -> int:
-    for line in text.splitlines():
-        key, _, value = line.partition(" ")
-        if key == name:
-            return int(value)
-    return 0
 
 
 class GroupFolder:
@@ -259,7 +190,7 @@ class GroupFolder:
 
 def _hand_down(place: Path) -> None:
     """Give the groups below a version 2 group the controllers we need. One that was delegated to us may not yet."""
-    missing = sorted(set(_CONTROLLERS) - set(_read(place / "cgroup.subtree_control").split()))
+    missing = sorted(set(_CONTROLLERS) - set(read_file(place / "cgroup.subtree_control").split()))
     if not missing:
         return
     try:
@@ -296,7 +227,7 @@ def sweep(places: Sequence[Path]) -> None:
 
 def _kill_all(place: Path) -> None:
     for _ in range(100):  # a process may fork while we kill: repeat until none is listed
-        pids = _read(place / "cgroup.procs").split()
+        pids = read_file(place / "cgroup.procs").split()
         if not pids:
             return
         for pid in pids:

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ringfence.base.errors import MountError, SandboxError
+from ringfence.sandbox.evidence import Counters, Exit
 from ringfence.sandbox.job import Limits, Mount
 from ringfence.sandbox.native import census, messages
-from ringfence.sandbox.native.cgroup import Counters, Group, GroupFolder
+from ringfence.sandbox.native.cgroup import Group, GroupFolder
 from ringfence.sandbox.native.line import Line
 
 _READY_SECONDS = 60.0
@@ -190,7 +191,7 @@ class Child:
             return self.group.pids()
         return [pid for pid in census.tree(self.host_pids) if pid != self.host_pids[0]]
 
-    def reap(self, seconds: float = 30.0) -> messages.Exit:
+    def reap(self, seconds: float = 30.0) -> Exit:
         """Wait for the zygote's word that the whole namespace is gone."""
         self.status.settimeout(seconds)
         while True:
@@ -207,7 +208,7 @@ class Child:
         self._gone = True
         if not said:
             raise SandboxError("the zygote died during the run: run the job again, a new one will be started")
-        return messages.Exit.unpack(said)
+        return messages.decode_exit(said)
 
     def discard(self) -> None:
         """End the child, whatever state it is in, make sure that it is gone, and give back all that it held.

@@ -8,15 +8,17 @@ from dataclasses import replace
 
 from ringfence.base.errors import RefusedError
 from ringfence.sandbox import OnOutput, artifacts
+from ringfence.sandbox.answer import answer
 from ringfence.sandbox.job import Cancel, Job, Limits, Mount, check_artifacts_dir
 from ringfence.sandbox.native import dispatch
 from ringfence.sandbox.native.child import Child, NeverStarted, Shape
 from ringfence.sandbox.native.isolation import Means
 from ringfence.sandbox.native.pools import Pools
 from ringfence.sandbox.native.session import NativeSession
-from ringfence.sandbox.native.verdict import judge
 from ringfence.sandbox.native.watch import Watch
+from ringfence.sandbox.order import job_order
 from ringfence.sandbox.outcome import Outcome
+from ringfence.sandbox.verdict import judge
 
 _MS = 1000.0
 _TRIES = 3  # children for one job, where one dies before it has read its order
@@ -62,10 +64,7 @@ class NativeSandbox:
         started = time.monotonic()
         dispatch.put_files(child, job.files)
         baseline = artifacts.stamps(child.work) if job.files else {}
-        dispatch.send_order(
-            child, job.limits, kind=job.driver, code=job.code, name=job.name, argv=job.argv, inputs=job.inputs,
-            seed=job.seed, task=job.task, result_mb=job.result_mb,
-        )  # fmt: skip
+        dispatch.send_order(child, job.limits, job_order(job, counted=child.group is not None))
         stages["send"] = _since(started)
         started = time.monotonic()
         watch = Watch(child, job.limits, on_output=on_output, cancel=cancel, result_mb=job.result_mb)
@@ -79,9 +78,10 @@ class NativeSandbox:
             verdict = replace(verdict, result=None)  # only a driver speaks after its program has left
         collected = artifacts.collect(child.work, into=job.artifacts_dir, baseline=baseline)
         stages["collect"] = _since(ended)
-        return dispatch.outcome(
-            watch=watch, evidence=evidence, counters=counters, verdict=verdict, collected=collected,
-            limits=job.limits, means=self.means, device=job.device, stages=stages,
+        return answer(
+            stdout=watch.stdout, stderr=watch.stderr, evidence=evidence, counters=counters, verdict=verdict,
+            collected=collected, limits=job.limits, backend="native", isolation=self.means.describe(),
+            device=dispatch.device_report(job.device), stages=stages,
         )  # fmt: skip
 
     def open_session(

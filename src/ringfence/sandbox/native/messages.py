@@ -12,6 +12,8 @@ import struct
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
+from ringfence.sandbox.evidence import Exit
+
 _MOST_FDS = 200
 _MOST_BYTES = 64 << 10
 
@@ -51,21 +53,12 @@ class TreeOrder:
 _EXIT = struct.Struct("=iddq")
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
-    """What the zygote says when a child and its whole namespace are gone."""
+def encode_exit(exit_: Exit) -> bytes:
+    return _EXIT.pack(exit_.status, exit_.user_seconds, exit_.system_seconds, exit_.peak_memory_bytes)
 
-    status: int  # as from waitpid
-    user_seconds: float
-    system_seconds: float
-    peak_memory_bytes: int
 
-    def pack(self) -> bytes:
-        return _EXIT.pack(self.status, self.user_seconds, self.system_seconds, self.peak_memory_bytes)
-
-    @classmethod
-    def unpack(cls, raw: bytes) -> Exit:
-        return cls(*_EXIT.unpack(raw))
+def decode_exit(raw: bytes) -> Exit:
+    return Exit(*_EXIT.unpack(raw))
 
 
 def encode(order: Setup | ForkOrder | TreeOrder) -> bytes:

@@ -10,14 +10,16 @@ from dataclasses import replace
 
 from ringfence.base.errors import JobError, LimitError, SandboxError
 from ringfence.sandbox import OnOutput, artifacts
+from ringfence.sandbox.answer import answer
 from ringfence.sandbox.job import Cancel, Limits
 from ringfence.sandbox.native import dispatch
 from ringfence.sandbox.native.child import Child
 from ringfence.sandbox.native.isolation import Means
-from ringfence.sandbox.native.verdict import judge
 from ringfence.sandbox.native.watch import Watch
+from ringfence.sandbox.order import session_order
 from ringfence.sandbox.outcome import Outcome
 from ringfence.sandbox.source import check_source
+from ringfence.sandbox.verdict import judge
 
 _GRACE_SECONDS = 2.0
 
@@ -41,9 +43,7 @@ class NativeSession:
         self._ended: str | None = None
         self._stamps = artifacts.stamps(child.work)
         self._timer: threading.Timer | None = None
-        dispatch.send_order(
-            child, limits, kind="session", code=None, name="session", argv=(), inputs={}, seed=seed
-        )  # fmt: skip
+        dispatch.send_order(child, limits, session_order(limits, seed, counted=child.group is not None))
         self._rest()
 
     @property
@@ -104,9 +104,10 @@ class NativeSession:
             verdict = replace(verdict, reason=f"{verdict.reason}; the session ended with it")
         else:
             self._rest()
-        return dispatch.outcome(
-            watch=watch, evidence=evidence, counters=counters, verdict=verdict, collected=collected, limits=limits,
-            means=self._means, device="auto", stages={"run": round((ended - started) * 1000, 3)},
+        return answer(
+            stdout=watch.stdout, stderr=watch.stderr, evidence=evidence, counters=counters, verdict=verdict,
+            collected=collected, limits=limits, backend="native", isolation=self._means.describe(),
+            device=dispatch.device_report("auto"), stages={"run": round((ended - started) * 1000, 3)},
         )  # fmt: skip
 
     def _rest(self) -> None:

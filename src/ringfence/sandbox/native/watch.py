@@ -10,16 +10,16 @@ import select
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from ringfence.base.errors import SandboxError
 from ringfence.guest import wire
 from ringfence.sandbox import OnOutput, Stream
+from ringfence.sandbox.evidence import Census, Counters, Evidence, Exit, Kill
 from ringfence.sandbox.job import Cancel, Limits
-from ringfence.sandbox.native import census, messages
-from ringfence.sandbox.native.cgroup import Counters
+from ringfence.sandbox.native import census
 from ringfence.sandbox.native.child import Child, NeverStarted
+from ringfence.sandbox.streams import Heard
 
 _CHUNK = 1 << 16
 _REPORT_ROOM = 1 << 20  # for a traceback beside the largest result
@@ -30,30 +30,13 @@ _KILL_SECONDS = 30.0
 _NEARLY_FULL = 0.98
 NOTHING_COUNTED = Counters()
 
-Kill = Literal["timeout", "cpu_limit", "memory_limit", "output_limit", "cancelled"]
 
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What the supervisor saw, none of it taken from what the program says of itself but `report`."""
-
-    exit: messages.Exit | None  # None while a session lives
-    killed: Kill | None
-    report: bytes | None
-    report_damaged: bool
-    wall_seconds: float
-    disk_full: bool
-    peak: census.Census  # what the program itself used, where no control group counts it
-    reported_at: float | None
-
-
-class Capture:
-    """One stream: the first `cap` bytes are kept, the rest counted."""
+class Capture(Heard):
+    """A stream that comes out of a pipe."""
 
     def __init__(self, name: Stream, fd: int, cap: int, on_output: OnOutput | None) -> None:
-        self.name, self.fd, self._cap, self._on_output = name, fd, cap, on_output
-        self.kept = bytearray()
-        self.seen = 0
+        super().__init__(name, cap, on_output)
+        self.fd = fd
         self.open = True
 
     def drain(self) -> int:
@@ -65,13 +48,7 @@ class Capture:
         if not chunk:
             self.open = False
             return 0
-        self.seen += len(chunk)
-        room = self._cap - len(self.kept)
-        if room > 0:
-            kept = chunk[:room]
-            self.kept += kept
-            if self._on_output:
-                self._on_output(self.name, kept)
+        self.take(chunk)
         return len(chunk)
 
     def drain_rest(self) -> None:
@@ -79,14 +56,6 @@ class Capture:
         for _ in range(64):
             if self.drain() == 0:
                 return
-
-    @property
-    def truncated(self) -> bool:
-        return self.seen > len(self.kept)
-
-    @property
-    def text(self) -> str:
-        return self.kept.decode("utf-8", "replace")
 
 
 class Watch:
@@ -114,7 +83,7 @@ class Watch:
         self._disk_full = False
         self._sampled = self._started
         self._seen, self._dribbles = 0, 0
-        self._peak = census.Census()
+        self._peak = Census()
         self._ledger = census.Ledger()
         self._before = before
         self._reported_at: float | None = None
@@ -124,7 +93,7 @@ class Watch:
 
     def until_exit(self) -> Evidence:
         """Watch until the zygote says that the namespace is empty."""
-        exit_: messages.Exit | None = None
+        exit_: Exit | None = None
         poll = self._register()
         while exit_ is None:
             ready = self._wait(poll)
@@ -265,7 +234,7 @@ class Watch:
             size = len(self._channel)
             self._read_channel()
 
-    def _own_peak(self, exit_: messages.Exit | None) -> census.Census:
+    def _own_peak(self, exit_: Exit | None) -> Census:
         """The highest count with the libraries' part taken off; a short run was never counted, only waited for."""
         if self._child.group:
             return self._peak
@@ -273,7 +242,7 @@ class Watch:
         waited = exit_.peak_memory_bytes - self._child.base_resident_bytes if exit_ else 0
         return replace(self._peak, memory_bytes=max(0, sampled, waited))
 
-    def _evidence(self, exit_: messages.Exit | None) -> Evidence:
+    def _evidence(self, exit_: Exit | None) -> Evidence:
         report = self._report()
         expected = 0 if report is None else wire.HEAD_BYTES + len(report)
         return Evidence(

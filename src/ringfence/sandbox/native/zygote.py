@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from ringfence.sandbox.evidence import Exit
 from ringfence.sandbox.native import contain, init, messages, mounts, preload, seccomp, syscalls as sc
 
 
@@ -76,7 +77,7 @@ class _Birth:
         self.init_pid, self.status = init_pid, status
         self.job_pid = 0
         self.waiting: set[int] = {init_pid}
-        self.exit = messages.Exit(0, 0.0, 0.0, 0)
+        self.exit = Exit(0, 0.0, 0.0, 0)
 
 
 class _Nursery:
@@ -170,10 +171,10 @@ class _Nursery:
                 continue
             birth.waiting.discard(pid)
             if pid == birth.job_pid:
-                birth.exit = messages.Exit(status, used.ru_utime, used.ru_stime, used.ru_maxrss * 1024)
+                birth.exit = Exit(status, used.ru_utime, used.ru_stime, used.ru_maxrss * 1024)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(birth.init_pid, signal.SIGKILL)
             if not birth.waiting:
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                    messages.send(birth.status, birth.exit.pack())
+                    messages.send(birth.status, messages.encode_exit(birth.exit))
                 birth.status.close()

@@ -8,9 +8,8 @@ import signal
 from dataclasses import dataclass
 
 from ringfence.sandbox import frames
+from ringfence.sandbox.evidence import Counters, Evidence
 from ringfence.sandbox.job import Json, Limits
-from ringfence.sandbox.native.cgroup import Counters
-from ringfence.sandbox.native.watch import Evidence
 from ringfence.sandbox.outcome import Failure, Status
 
 

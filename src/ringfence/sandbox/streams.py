@@ -1,0 +1,31 @@
+"""One output stream of a program, as it is heard."""
+
+from __future__ import annotations
+
+from ringfence.sandbox import OnOutput, Stream
+
+
+class Heard:
+    """The first `cap` bytes are kept and handed on, the rest only counted."""
+
+    def __init__(self, name: Stream, cap: int, on_output: OnOutput | None) -> None:
+        self.name, self._cap, self._on_output = name, cap, on_output
+        self.kept = bytearray()
+        self.seen = 0
+
+    def take(self, chunk: bytes) -> None:
+        self.seen += len(chunk)
+        room = self._cap - len(self.kept)
+        if room > 0:
+            kept = chunk[:room]
+            self.kept += kept
+            if self._on_output:
+                self._on_output(self.name, kept)
+
+    @property
+    def truncated(self) -> bool:
+        return self.seen > len(self.kept)
+
+    @property
+    def text(self) -> str:
+        return self.kept.decode("utf-8", "replace")
