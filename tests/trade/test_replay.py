@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+from decimal import Decimal
 
 import pytest
 from hypothesis import example, given, settings, strategies as st
@@ -12,7 +14,7 @@ from ringfence.base.errors import OrderError
 from ringfence.testing.broker_desk import FREE, QUIET
 from ringfence.trade.bars import Bars
 from ringfence.trade.book import Book
-from ringfence.trade.intents import MOST_REASON, Intent, read_log, write_log
+from ringfence.trade.intents import MOST_REASON, Intent, order_fault, read_log, write_log
 from ringfence.trade.replay import replay
 from ringfence.trade.run import FillRules
 
@@ -197,3 +199,24 @@ def test_a_reason_is_cut_and_can_be_stored() -> None:
     assert intent.reason.startswith("a??bbb")
     assert len(intent.reason) == MOST_REASON
     assert intent.reason.encode()
+
+
+_GUARDS = (None, math.nan, math.inf, -math.inf, 0.0, -1.0, 0.05, 1.0, 90.0, 110.0, Decimal("NaN"), Decimal(90))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_short_way_to_accept_an_order_lets_nothing_through_that_the_long_one_refuses(
+    sign: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("sl", "tp", "sl_pct", "tp_pct", "trail_pct")
+    plain = Intent(1, "order", 0, sign, 10.0)
+    pairs = [
+        plain._replace(**{a: x, b: y})  # type: ignore[arg-type]
+        for a, b in itertools.combinations(names, 2)
+        for x, y in itertools.product(_GUARDS, repeat=2)
+        if not {type(x), type(y)} >= {float, Decimal}  # a book counts in one kind of number
+    ]
+    quick = [order_fault(intent) for intent in pairs]
+    monkeypatch.setattr("ringfence.trade.intents._AT_MARKET", None)  # nothing is at the market: all go the long way
+    assert quick == [order_fault(intent) for intent in pairs]
+    assert None in quick

@@ -21,6 +21,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ringfence.base.errors import OrderError
 from ringfence.trade import fills
@@ -47,10 +48,11 @@ class Market:
         "high",
         "holding",
         "index",
-        "last",
         "low",
         "open",
         "orders",
+        "quote",
+        "shown",
         "stirred",
         "symbol",
     )
@@ -59,13 +61,19 @@ class Market:
 
     def __init__(self, index: int, symbol: str, last: float) -> None:
         self.index, self.symbol = index, symbol
-        self.open = self.high = self.low = self.close = self.last = last
+        self.open = self.high = self.low = self.close = self.shown = last
+        self.quote: Callable[[], float] | None = None  # what knows the last price while nobody shows it
         self.day_over = True  # whether this is the last bar of its day by the exchange's clock
         self.orders: list[Pending] = []
         self.holding = Holding()
         self.holding.market = self
         self.floor, self.ceiling = -_INF, _INF
         self.stirred = True  # whether the band is another than the engine last looked for
+
+    @property
+    def last(self) -> float:
+        """The last price. It is asked for far less often than it changes, so an engine need not set it on every bar."""
+        return self.shown if self.quote is None else self.quote()
 
     def show(self, prices: tuple[float, float, float, float], *, day_over: bool) -> None:
         """Put up the next bar: open, high, low, close."""
@@ -101,43 +109,44 @@ class Pending:
         held = market.holding
         self.opposes_long = bool(held) and held[0].quantity > 0  # as things stood when it was given
         self.triggered = False  # a stop-limit order whose stop was reached
-        self.best = market.last  # of a trailing stop order
+        self.best = market.last if intent.kind == "trailing_stop" else market.shown  # only that kind looks at it
 
 
-class Filled:
+class Filled(NamedTuple):
     """One fill; `quantity` is negative for a sale."""
 
-    __slots__ = ("fee", "market", "now", "order_id", "price", "quantity", "reason")
+    order_id: int
+    now: int
+    market: int
+    quantity: float
+    price: float
+    fee: float
+    reason: str
 
-    def __init__(
-        self, order_id: int, now: int, market: int, quantity: float, price: float, fee: float, reason: str
-    ) -> None:
-        self.order_id, self.now, self.market = order_id, now, market
-        self.quantity, self.price, self.fee, self.reason = quantity, price, fee, reason
 
-
-class Closed:
+class Closed(NamedTuple):
     """A lot, or a part of one, that is gone."""
 
-    __slots__ = (
-        "closed",
-        "entry",
-        "entry_reason",
-        "exit",
-        "exit_reason",
-        "fees",
-        "lot_id",
-        "market",
-        "opened",
-        "partial",
-        "quantity",
-    )
+    lot_id: int
+    market: int
+    quantity: float
+    opened: int
+    entry: float
+    entry_reason: str
+    closed: int
+    exit: float
+    exit_reason: str
+    fees: float
+    partial: bool
 
-    def __init__(self, lot: Lot, quantity: float, now: int, price: float, fees: float, reason: str) -> None:
-        self.lot_id, self.market, self.quantity = lot.id, lot.market.index, quantity
-        self.opened, self.entry, self.entry_reason = lot.opened, lot.price, lot.reason
-        self.closed, self.exit, self.exit_reason = now, price, reason
-        self.fees, self.partial = fees, quantity != lot.initial_quantity
+    @classmethod
+    def of(cls, lot: Lot, quantity: float, now: int, price: float, fees: float, reason: str) -> Closed:
+        return cls._make(
+            (
+                lot.id, lot.market.index, quantity, lot.opened, lot.price, lot.reason, now, price, reason, fees,
+                quantity != lot.initial_quantity,
+            )
+        )  # fmt: skip
 
 
 class Book:
@@ -203,8 +212,8 @@ class Book:
 
     def close(self, market: Market, portion: float = 1.0, *, lot: Lot | None = None, reason: str = "") -> Pending:
         """Order the sale of a share of a lot, or of the whole position, at the next open."""
-        ref = None if lot is None else lot.id
-        intent = Intent._make((self.now, "close", market.index, *_CLOSING, portion, ref, reason[:MOST_REASON]))
+        ref, reason = None if lot is None else lot.id, reason and reason[:MOST_REASON]
+        intent = Intent._make((self.now, "close", market.index, *_CLOSING, portion, ref, reason))
         self.log.append(intent)
         order = Pending(len(self.orders), intent, market, lot)
         self.orders.append(order)
@@ -264,17 +273,19 @@ class Book:
     def step(self, now: int, active: Sequence[Market]) -> None:
         """Let the bars that were put up for `now` meet the orders of their markets."""
         self.now = now
+        due: list[Pending] = []
         for market in active:
-            market.last = market.open
-        for market in active:
-            if market.holding.guarded:
+            market.shown = market.open
+            if market.holding and market.holding.guarded:
                 fills.pass_guards(self, market)
-        fills.open_orders(self, active)
+            due += market.orders
+        if due:
+            fills.open_orders(self, due)
         for market in active:
-            if market.orders or market.holding.guarded:
+            if market.orders or (market.holding and market.holding.guarded):
                 fills.meet_bar(self, market)
         for market in active:
-            market.last = market.close
+            market.shown = market.close
             if market.orders:
                 fills.move_trails(market)
         at_risk = self._at_risk()
@@ -339,12 +350,14 @@ class Book:
         market, intent = order.market, order.intent
         lot = Lot(self, market, len(self.lots), order.id, quantity, price, fee, intent.reason)
         self.lots.append(lot)
-        sign = 1 if quantity > 0 else -1
-        lot._sl = intent.sl if intent.sl_pct is None else price * (1 - sign * self.money(intent.sl_pct))
-        lot._tp = intent.tp if intent.tp_pct is None else price * (1 + sign * self.money(intent.tp_pct))
-        lot._trail = intent.trail_pct
+        sl, tp, sl_pct, tp_pct, trail_pct = intent[12:17]
+        if sl_pct is not None:
+            sl = price * (1 - self.money(sl_pct) if quantity > 0 else 1 + self.money(sl_pct))
+        if tp_pct is not None:
+            tp = price * (1 + self.money(tp_pct) if quantity > 0 else 1 - self.money(tp_pct))
+        lot._sl, lot._tp, lot._trail = sl, tp, trail_pct
         market.holding.append(lot)
-        self.fills.append(Filled(order.id, self.now, market.index, quantity, price, fee, reason))
+        self.fills.append(Filled._make((order.id, self.now, market.index, quantity, price, fee, reason)))
         return lot
 
     def take(self, lot: Lot, quantity: float, price: float, reason: str, order_id: int | None = None) -> None:
@@ -354,10 +367,9 @@ class Book:
         fee = self.fee(quantity, price)
         self.cash += signed * price - fee
         share = lot.fee if signed == lot.quantity else lot.fee * signed / lot.quantity
-        self.closed.append(Closed(lot, signed, self.now, price, share + fee, reason))
-        self.fills.append(
-            Filled(lot.order_id if order_id is None else order_id, self.now, market.index, -signed, price, fee, reason)
-        )
+        self.closed.append(Closed.of(lot, signed, self.now, price, share + fee, reason))
+        order_id = lot.order_id if order_id is None else order_id
+        self.fills.append(Filled._make((order_id, self.now, market.index, -signed, price, fee, reason)))
         if signed == lot.quantity:
             market.holding.remove(lot)
         else:

@@ -38,7 +38,10 @@ def drawdown(equity: Floats) -> Floats:
     """The distance of each bar from the highest equity so far, as a fraction: 0 at a high, negative below."""
     peak = np.maximum.accumulate(equity)
     below = equity - peak
-    return np.divide(below, peak, out=np.zeros_like(below), where=peak > 0)
+    some = peak > 0
+    np.divide(below, peak, out=below, where=some)
+    below[~some] = 0.0
+    return below
 
 
 def falls(below: Floats) -> Falls:

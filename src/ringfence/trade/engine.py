@@ -11,15 +11,13 @@ import gc
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
 from weakref import WeakKeyDictionary
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from ringfence.base.errors import DraftError, OrderError
-from ringfence.trade.bars import Bars, Floats, Ints
+from ringfence.trade.bars import PRICES, Bars, Floats, Ints
 from ringfence.trade.book import Book, Market
 from ringfence.trade.run import FillRules
 from ringfence.trade.series import Data, Series
@@ -80,19 +78,18 @@ class Engine:
         strategy.I = self._indicator
         strategy.timeframe = self._timeframe
 
-    @cached_property
-    def timeline(self) -> list[int]:
-        made: list[int] = self._stamps.tolist()
-        return made
+    @property
+    def timeline(self) -> Sequence[int]:
+        """The stamps as Python has numbers, each made when it is looked at."""
+        return self._stamps.data
 
     # What `init` calls.
 
     def _grower(self, tape: Tape) -> Callable[[str], Series]:
         def grow(column: str) -> Series:
-            values = getattr(tape, column)
             if len(self.tapes) == 1 and tape is self.tapes[0]:
                 tape.visible = self.book.now + 1
-            series = tape.grow(column, values)
+            series = tape.grow(column, tape.arrays[column])
             self._whole[series] = (tape, tape.arrays[column])
             return series
 
@@ -130,10 +127,10 @@ class Engine:
         return tape or self.tapes[0], given
 
     def _add(self, tape: Tape, label: str, array: Floats) -> Series:
-        series = tape.grow(label, array.tolist())
+        series = tape.grow(label, array.copy())  # its function may have kept it, and change it on a later bar
         self._whole[series] = (tape, array)
-        valid = np.flatnonzero(~np.isnan(array))
-        first = int(valid[0]) if len(valid) else len(tape)
+        valid = ~np.isnan(array)
+        first = int(valid.argmax()) if valid.any() else len(tape)
         self._ready = max(self._ready, self._on_timeline(tape, first))
         market = next((k for k, t in enumerate(self.tapes) if t is tape), self._base_of(tape))
         self.indicators.append(Indicator(label, market, array, tape.time))
@@ -201,27 +198,29 @@ class Engine:
                 bar if len(self.tapes) == 1 else int(np.searchsorted(tape.time, self.timeline[bar - 1], side="right"))
             )
             tape.skip_to(rows if bar else 0)
-            market.last = tape.arrays["close"].item(tape.visible - 1) if tape.visible else math.nan
+            market.shown = tape.arrays["close"].item(tape.visible - 1) if tape.visible else math.nan
         for index, higher in self._higher:
             higher.skip_to(higher.known_before(self.tapes[index].visible))
 
     def _play_one(self, notify: Callable[[], None] | None) -> None:
         book, market, tape = self.book, self.markets[0], self.tapes[0]
-        opens, highs, lows = tape.arrays["open"], tape.arrays["high"], tape.arrays["low"]
+        opens, highs, lows, closes = (tape.arrays[name].data for name in PRICES)
         intraday = timeframe_ns(self.bars.timeframe) < DAY
-        over = tape.day_over(self.bars.clock_zone) if intraday else [True] * len(opens)
+        over = tape.day_over(self.bars.clock_zone) if intraday else [True] * len(tape)
         later, active = [tape for _, tape in self._higher], (market,)
         next_bar = self.strategy.next
-        begin, wake = self.start, 0
-        while begin < len(opens):  # once, or again for every column that is first looked at on a later bar
-            closes = islice(tape.close, begin, None)
-            for i, close, _ in zip(range(begin, len(opens)), closes, tape.rows(begin)):
-                book.now, market.last = i, close
-                if market.stirred or i >= wake:
-                    low, high = lows.item(i), highs.item(i)
+        begin, wake, i = self.start, 0, self.start - 1
+        market.quote = quote = lambda: closes[i]  # of the loop's own bar: `book.now` is within the strategy's reach
+        while begin < len(tape):  # once, or again for every column that is first looked at on a later bar
+            for i, _ in zip(range(begin, len(tape)), tape.rows(begin)):
+                book.now = i
+                if i >= wake or market.stirred:
+                    low, high = lows[i], highs[i]
                     if low <= market.floor or high >= market.ceiling:
-                        market.show((opens.item(i), high, low, close), day_over=over[i])
+                        market.quote = None
+                        market.show((opens[i], high, low, closes[i]), day_over=over[i])
                         book.step(i, active)
+                        market.quote = quote
                         if notify is not None:
                             notify()
                     # Kept in this frame: on the market, it would tell the strategy of a bar that is to come.
@@ -261,7 +260,7 @@ class Engine:
                     notify()
             else:
                 for market in active:
-                    market.last = market.close
+                    market.shown = market.close
             next_bar()
 
     def _notifier(self) -> Callable[[], None] | None:

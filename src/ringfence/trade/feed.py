@@ -214,7 +214,7 @@ class FeedEngine:
         for k, row in rows.items():
             self.inflows[k].add(moment, row)
             self._past[k].append((moment, row))
-            self.markets[k].last = row[3]
+            self.markets[k].shown = row[3]
 
     def begin(self) -> None:
         self.book.accepting = False

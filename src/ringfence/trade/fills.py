@@ -35,9 +35,8 @@ def _pass_guard(book: Book, lot: Lot, price: float) -> bool:
     return True
 
 
-def open_orders(book: Book, active: Sequence[Market]) -> None:
+def open_orders(book: Book, due: list[Pending]) -> None:
     """Orders that the open fills. Those that reduce come first, so that what they free can be spent."""
-    due = [order for market in active for order in market.orders]
     if len(due) > 1:
         due.sort(key=lambda order: (not _reduces(book, order), order.id))
     for order in due:
@@ -62,9 +61,7 @@ def _reduces(book: Book, order: Pending) -> bool:
 
 def _open_order(book: Book, order: Pending) -> bool:
     """Fill it if the open does; True when it is done with, one way or another."""
-    market, intent = order.market, order.intent
-    price = market.open
-    sign = intent.sign
+    intent, price = order.intent, order.market.open
     if intent.action == "close":
         _close(book, order, price)
         return True
@@ -72,7 +69,7 @@ def _open_order(book: Book, order: Pending) -> bool:
         if intent.target is None or _aim(book, order):
             _enter(book, order, worse(book, price, order.intent.sign), "market")
         return True
-    stop = _stop_price(order)
+    sign, stop = intent.sign, _stop_price(order)
     if intent.kind == "limit" or order.triggered:
         assert intent.limit is not None
         if price <= intent.limit if sign > 0 else price >= intent.limit:
@@ -192,30 +189,23 @@ def _guard_new_lot(book: Book, lot: Lot, order: Pending, *, at_limit: bool) -> N
 
 def execute(book: Book, order: Pending, price: float, reason: str) -> Lot | None:
     """Fill at `price`: first against opposite lots, oldest first, then as a lot of its own, if it can be paid for."""
-    market = order.market
-    market_was, market.last = market.last, price  # what is held is worth, at this moment, what it would fetch
-    try:
-        return _execute(book, order, price, reason)
-    finally:
-        market.last = market_was
-
-
-def _execute(book: Book, order: Pending, price: float, reason: str) -> Lot | None:
-    intent, holding = order.intent, order.market.holding
-    quantity, sign = order.quantity, intent.sign
+    market, quantity, sign = order.market, order.quantity, order.intent.sign
+    last, market.shown = market.shown, price  # what is held is worth, at this moment, what it would fetch
     done = price * 0
-    if holding:
-        opposite = [lot for lot in holding if (lot.quantity > 0) != (sign > 0)]
+    if market.holding:
+        opposite = [lot for lot in market.holding if (lot.quantity > 0) != (sign > 0)]
         done = _reduce(book, order, opposite, quantity, price, reason)
     rest = None if quantity is None else quantity - done
     lot = None
     if rest is None or rest > (0 if book.whole or not done else _DUST):
         lot = _open_lot(book, order, sign, rest, price, reason)
-        done += abs(lot.quantity) if lot is not None else 0
+        if lot is not None:
+            done += abs(lot.quantity)
     if done:  # if only in part, `reason` says what became of the rest
         order.status, order.filled, order.price = "filled", done, price
-        if intent.quantity is None:
+        if order.intent.quantity is None:
             order.quantity = done
+    market.shown = last
     return lot
 
 
@@ -225,8 +215,9 @@ def _open_lot(book: Book, order: Pending, sign: int, rest: float | None, price: 
         return None
     room = book.spendable()
     if rest is None:
-        assert order.intent.fraction is not None
-        rest = affordable(book, room * book.money(min(order.intent.fraction, FULL)), price)
+        share = order.intent.fraction
+        assert share is not None
+        rest = affordable(book, room * book.money(share if share < FULL else FULL), price)
     elif order.intent.target is not None:
         rest = min(rest, affordable(book, room, price))
     elif rest > affordable(book, room, price):

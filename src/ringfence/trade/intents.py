@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Literal, NamedTuple, get_args
 
 from ringfence.trade.orders import OrderType, TimeInForce
@@ -54,7 +55,7 @@ class Intent(NamedTuple):
 
 _FIELDS = Intent._fields
 _DEFAULTS = tuple(Intent._field_defaults.get(name) for name in _FIELDS)
-_PLAIN = _DEFAULTS[6:]
+_AT_MARKET, _UNGUARDED = _DEFAULTS[6:12], _DEFAULTS[12:17]  # from `target` to `tif`; from `sl` to `trail_pct`
 _WORDS: dict[str, tuple[str, ...]] = {
     "action": get_args(Action),
     "kind": get_args(OrderType),
@@ -63,6 +64,18 @@ _WORDS: dict[str, tuple[str, ...]] = {
 _WHOLE = frozenset({"now", "market", "sign", "ref"})
 _NO_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has none of these, and orders may
 _MOST_TARGET = 1e6  # times the equity
+_POSITIVE = ("quantity", "fraction", "limit", "stop", "trail", "sl", "tp", "sl_pct", "tp_pct", "trail_pct")
+_positives = itemgetter(*map(_FIELDS.index, _POSITIVE))
+_FRACTIONS = ("trail", "trail_pct", "sl_pct")
+_fractions = itemgetter(*map(_FIELDS.index, _FRACTIONS))
+_PRICES = ("limit", "stop", "trail")
+_NEEDS: dict[OrderType, tuple[bool, bool, bool]] = {  # which of these prices
+    "market": (False, False, False),
+    "limit": (True, False, False),
+    "stop": (False, True, False),
+    "stop_limit": (True, True, False),
+    "trailing_stop": (False, False, True),
+}
 
 
 def write_log(log: Sequence[Intent]) -> list[list[Json]]:
@@ -121,60 +134,62 @@ def _checked(name: str, value: Json, row: int) -> object:
 
 def order_fault(intent: Intent) -> str | None:
     """Why this cannot be an order, or None."""
-    if intent[6:] == _PLAIN and intent.sign in (1, -1):
-        amount = intent.quantity or intent.fraction or 0
+    sign, quantity, fraction, target, kind = intent[3:8]
+    if intent[6:12] == _AT_MARKET and sign in (1, -1):
+        amount = quantity or fraction or 0
         # Compared with itself first, because a Decimal that is no number raises when it is asked which is larger.
-        if (
-            amount == amount
-            and LEAST_QUANTITY <= amount < 1e15
-            and (intent.quantity is None or intent.fraction is None)
-        ):
-            return None  # a market order and nothing else, as nine of ten are
+        if amount == amount and LEAST_QUANTITY <= amount < 1e15 and (quantity is None or fraction is None):
+            guards = intent[12:17]
+            if guards == _UNGUARDED or _are_sound(guards, sign):
+                return None  # a market order with nothing wrong, as nine of ten are
     if intent.tif not in _WORDS["tif"]:
         return f"time in force {intent.tif!r} is unknown: use gtc, day, ioc or fok"
-    amounts = [intent.quantity, intent.fraction, intent.target]
-    if intent.sign not in (1, -1) or sum(a is not None for a in amounts) != 1:
+    if sign not in (1, -1) or (quantity, fraction, target).count(None) != 2:
         return "an order needs a side and one size"
-    for name in ("quantity", "fraction", "limit", "stop", "trail", "sl", "tp", "sl_pct", "tp_pct", "trail_pct"):
-        value = getattr(intent, name)
-        if value is not None and not _positive(value):
+    for name, value in zip(_POSITIVE, _positives(intent)):
+        if value is not None and not (math.isfinite(value) and value > 0):
             return f"{name} {value} is not a positive number"
-    if intent.target is not None:
-        if not math.isfinite(intent.target):
-            return f"target {intent.target} is not a number"
-        if abs(intent.target) > _MOST_TARGET:
-            return f"a target of {intent.target:g} times the equity is absurd"
-        if intent.kind != "market":
-            return f"an order for a weight is a market order, not {intent.kind}"
-    if intent.quantity is not None and not LEAST_QUANTITY <= intent.quantity <= 1e15:
-        return f"a quantity of {intent.quantity:g} is absurd"
-    for name in ("trail", "trail_pct", "sl_pct"):
-        value = getattr(intent, name)
+    if target is not None:
+        if not math.isfinite(target):
+            return f"target {target} is not a number"
+        if abs(target) > _MOST_TARGET:
+            return f"a target of {target:g} times the equity is absurd"
+        if kind != "market":
+            return f"an order for a weight is a market order, not {kind}"
+    if quantity is not None and not LEAST_QUANTITY <= quantity <= 1e15:
+        return f"a quantity of {quantity:g} is absurd"
+    for name, value in zip(_FRACTIONS, _fractions(intent)):
         if value is not None and value >= 1:
             return f"{name} {value} is 100 % or more"
     return _kind_fault(intent)
 
 
+def _are_sound(guards: tuple[float | None, ...], sign: int) -> bool:
+    """Whether the guards of a market order need no closer look: what is wrong with the others is found below."""
+    for value in guards:
+        if value is not None and not (value == value and 0 < value < math.inf):
+            return False
+    sl, tp, sl_pct, _, trail_pct = guards
+    if sl is not None and tp is not None and sign * (tp - sl) <= 0:
+        return False
+    return (sl_pct is None or sl_pct < 1) and (trail_pct is None or trail_pct < 1)
+
+
 def _kind_fault(intent: Intent) -> str | None:
-    needs = {
-        "market": (),
-        "limit": ("limit",),
-        "stop": ("stop",),
-        "stop_limit": ("limit", "stop"),
-        "trailing_stop": ("trail",),
-    }[intent.kind]
-    for name in ("limit", "stop", "trail"):
-        if (getattr(intent, name) is not None) != (name in needs):
-            return f"a {intent.kind} order {'needs' if name in needs else 'takes no'} {name} price"
-    sign = intent.sign
-    if intent.sl is not None and intent.tp is not None and sign * (intent.tp - intent.sl) <= 0:
-        return f"the stop {intent.sl:g} and the target {intent.tp:g} are on the wrong sides of each other"
-    entry = intent.limit if intent.limit is not None else intent.stop
+    kind, limit, stop, trail = intent[7:11]
+    given = (limit is not None, stop is not None, trail is not None)
+    if given != _NEEDS[kind]:
+        name, needed = next((n, need) for n, has, need in zip(_PRICES, given, _NEEDS[kind]) if has != need)
+        return f"a {kind} order {'needs' if needed else 'takes no'} {name} price"
+    sign, sl, tp = intent.sign, intent.sl, intent.tp
+    if sl is not None and tp is not None and sign * (tp - sl) <= 0:
+        return f"the stop {sl:g} and the target {tp:g} are on the wrong sides of each other"
+    entry = limit if limit is not None else stop
     if entry is not None:
-        if intent.sl is not None and sign * (entry - intent.sl) <= 0:
-            return f"the stop {intent.sl:g} is on the wrong side of the entry at {entry:g}"
-        if intent.tp is not None and sign * (intent.tp - entry) <= 0:
-            return f"the target {intent.tp:g} is on the wrong side of the entry at {entry:g}"
+        if sl is not None and sign * (entry - sl) <= 0:
+            return f"the stop {sl:g} is on the wrong side of the entry at {entry:g}"
+        if tp is not None and sign * (tp - entry) <= 0:
+            return f"the target {tp:g} is on the wrong side of the entry at {entry:g}"
     return None
 
 
@@ -182,10 +197,11 @@ def guard_fault(intent: Intent, price: float) -> str | None:
     """Why the stop or target of a market order cannot be, with the market at `price`, or None."""
     if intent.kind != "market" or intent.target is not None or price != price:
         return None
-    if intent.sl is not None and intent.sign * (price - intent.sl) <= 0:
-        return f"the stop {intent.sl:g} is on the wrong side of the price, {price:g}"
-    if intent.tp is not None and intent.sign * (intent.tp - price) <= 0:
-        return f"the target {intent.tp:g} is on the wrong side of the price, {price:g}"
+    sign, sl, tp = intent.sign, intent.sl, intent.tp
+    if sl is not None and sign * (price - sl) <= 0:
+        return f"the stop {sl:g} is on the wrong side of the price, {price:g}"
+    if tp is not None and sign * (tp - price) <= 0:
+        return f"the target {tp:g} is on the wrong side of the price, {price:g}"
     return None
 
 

@@ -156,7 +156,9 @@ def _check_columns(time: Ints, initial_equity: float, **columns: Floats | None) 
         if column.shape != time.shape:
             raise DataError(f"{name} has {len(column)} values for {len(time)} bars: give one per bar")
         most = math.inf if name == "exposure" else _ABSURD * initial_equity
-        wrong = ~(np.abs(column) < most)  # true for NaN too
+        if not len(column) or (column.min() > -most and column.max() < most):  # neither is true with NaN in it
+            continue
+        wrong = ~(np.abs(column) < most)
         if wrong.any():
             bar = int(wrong.argmax())
             raise DataError(
@@ -175,7 +177,8 @@ def _ruin(grown: Floats) -> int | None:
 
 def _returns(curve: Floats) -> Floats:
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        returns: Floats = curve[1:] / curve[:-1] - 1
+        returns: Floats = curve[1:] / curve[:-1]
+    returns -= 1
     return returns
 
 

@@ -37,7 +37,10 @@ class Series:
     def __getitem__(self, i: int | slice) -> float | Floats:
         # A Python list, because reading a number out of one is several times faster than out of an array.
         value = self._seen[i]
-        return value if value.__class__ is float else np.array(value)
+        try:
+            return +value  # type: ignore[operator]  # a number stays as it is; to ask which it is takes longer
+        except TypeError:
+            return np.array(value)
 
     def __len__(self) -> int:
         return len(self._seen)

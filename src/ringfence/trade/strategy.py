@@ -14,7 +14,6 @@ from ringfence.trade.orders import Fill, Order, OrderType, TimeInForce
 from ringfence.trade.series import Data
 
 T = TypeVar("T")
-_UNGUARDED = (None,) * 5
 _LARGEST_TARGET = 10.0  # a profit target above 1000 % is a price in disguise
 
 
@@ -126,16 +125,24 @@ class Strategy:
             kind = "limit" if stop is None else "stop_limit"
         elif stop is not None:
             kind = "stop"
-        share = 0 < size < 1
         book = self._book
         market = 0 if symbol is None else self._market(symbol).index
-        amount = (None, float(size)) if share else (float(size), None)
-        prices = (limit, stop, trail_entry)
-        guards = (sl_price, tp_price, sl, tp, trail)
-        if guards != _UNGUARDED or kind != "market":
-            prices, guards = tuple(map(_price, prices)), tuple(map(_price, guards))  # type: ignore[assignment]
-        row = (book.now, "order", market, sign, *amount, None, kind, *prices, tif, *guards, None, None)
-        return book.submit(Intent._make((*row, reason[:MOST_REASON])))
+        share = 0 < size < 1
+        # Written out, and in the order of its fields: a call for each price would take as long as all the rest.
+        row = (
+            book.now, "order", market, sign, None if share else float(size), float(size) if share else None, None, kind,
+            None if limit is None else float(limit),
+            None if stop is None else float(stop),
+            None if trail_entry is None else float(trail_entry),
+            tif,
+            None if sl_price is None else float(sl_price),
+            None if tp_price is None else float(tp_price),
+            None if sl is None else float(sl),
+            None if tp is None else float(tp),
+            None if trail is None else float(trail),
+            None, None, reason and reason[:MOST_REASON],
+        )  # fmt: skip
+        return book.submit(Intent._make(row))
 
     def order_target_percent(self, symbol: str | None, weight: float, *, reason: str = "") -> Pending:
         """Order what it takes to have `weight` of the equity in this instrument; negative is short."""
@@ -181,7 +188,3 @@ class Strategy:
                 f"{symbol!r} is no symbol: the first argument is the instrument, a size is size={symbol!r}"
             )
         return self._book.find(symbol)
-
-
-def _price(value: float | None) -> float | None:
-    return None if value is None else float(value)

@@ -20,9 +20,11 @@ def crossover(a: Line | float, b: Line | float) -> bool:
     except AttributeError:
         x, y = _last_two(a), _last_two(b)
     try:
-        return x[-2] < y[-2] and x[-1] > y[-1]
+        if x[-2] < y[-2] and x[-1] > y[-1]:
+            return True
     except IndexError:  # one of several instruments may have a single bar so far
-        return False
+        pass
+    return False
 
 
 def crossunder(a: Line | float, b: Line | float) -> bool:
