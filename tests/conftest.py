@@ -10,10 +10,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+
+from tests import engine
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -51,6 +53,25 @@ def require(component: str, present: bool | None = None) -> None:
 
 def _is_command_or_module(name: str) -> bool:
     return shutil.which(name) is not None or importlib.util.find_spec(name) is not None
+
+
+@pytest.fixture(scope="session")
+def docker_engine() -> Iterator[str]:
+    """The address of an engine that has the guest image, built from the code under test; DOCKER_HOST names it."""
+    with ExitStack() as stack:
+        try:
+            address = stack.enter_context(engine.running_engine())
+        except engine.EngineMissing as e:
+            require(f"docker ({e})", present=False)
+            raise  # for the type checker: `require` has raised
+        yield address
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    # The workers of xdist end first, and leave this to the process that they work for.
+    if not hasattr(session.config, "workerinput"):
+        engine.stop_ours()
 
 
 @pytest.hookimpl(wrapper=True)

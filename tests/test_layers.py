@@ -33,6 +33,7 @@ SIDEWAYS = {
     ("guest", "trade"): "strategies run inside the fence",
     ("plans", "instances"): "a plan's tasks run in instances",
     ("__main__", "cli"): "`python -m ringfence` is the command line",
+    ("cli", "mcp"): "`ringfence mcp` starts that face",
 }
 # What lies below a folder and is still not for it.
 CLOSED = {

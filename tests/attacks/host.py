@@ -1,4 +1,5 @@
-"""What the machine looks like from outside: our processes, cgroups, mounts, shared memory, files and System V IPC."""
+"""What the machine looks like from outside: our processes, cgroups, mounts, shared memory, files, System V IPC and
+containers."""
 
 from __future__ import annotations
 
@@ -11,9 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from tests.attacks import containers
+
 T = TypeVar("T")
 
 JAIL_UID = 0x70000000  # jailed programs run under uids from here on when the supervisor is root
+# A container engine that was started for the tests may hang below this process; it is none of what they look for.
+ENGINE = ("dockerd", "containerd", "containerd-shim", "runc", "exe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,31 +28,46 @@ class Host:
     mounts: frozenset[str]
     files: frozenset[str]  # a jailed program's, in /tmp, /var/tmp and /dev/shm
     ipc: frozenset[str]
+    containers: dict[str, str]
+    contained: dict[int, str]  # processes in our containers, whoever their parent is
+    belongings: frozenset[str]  # of the engine's containers: networks, volumes, folders
 
     @classmethod
     def now(cls) -> Host:
+        below = descendants()
+        inside = contained(below)
+        found = containers.present()
         return cls(
-            processes=descendants(),
+            processes=below,
             cgroups=frozenset(cgroups()),
             mounts=frozenset(_mounts()),
             files=frozenset(_files()),
             ipc=frozenset(_ipc()),
+            containers=found,
+            contained=inside,
+            belongings=frozenset(containers.belongings(found)),
         )
 
     @classmethod
-    def settled(cls, seconds: float = 5.0) -> Host:
+    def settled(cls, seconds: float | None = None) -> Host:
         """A snapshot taken once the pool has stopped changing: three in a row with the same counts."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + (seconds or _patience())
         last, same = cls.now(), 0
         while same < 2 and time.monotonic() < deadline:
-            time.sleep(0.03)
+            time.sleep(_pause())
             now = cls.now()
-            same = same + 1 if now._counts() == last._counts() else 0
+            same = same + 1 if now._counts() == last._counts() and now._is_at_rest() else 0
             last = now
+        assert last._is_at_rest(), f"the containers that wait are not all there, or too many are: {last.containers}"
         return last
 
-    def _counts(self) -> tuple[int, int]:
-        return len(self.processes), len(self.cgroups)
+    def _counts(self) -> tuple[int, int, int]:
+        return len(self.processes), len(self.cgroups), len(self.contained)
+
+    def _is_at_rest(self) -> bool:
+        """Whether exactly those containers are there that wait for a job, and in each what waits there."""
+        wanted = containers.expected()
+        return len(self.containers) == wanted and len(self.contained) == wanted * containers.PROCESSES
 
     def surplus(self, later: Host) -> list[str]:
         """What `later` has that this has not. The pool renews its children, so those are counted and not named."""
@@ -56,20 +76,64 @@ class Host:
             found += [f"process {pid} {what}" for pid, what in later.processes.items() if pid not in self.processes]
         if len(later.cgroups) > len(self.cgroups):
             found += [f"cgroup {name}" for name in sorted(later.cgroups - self.cgroups)]
+        if len(later.containers) > len(self.containers):
+            found += [f"container {what}" for name, what in later.containers.items() if name not in self.containers]
+        if len(later.contained) > len(self.contained):
+            found += [
+                f"in a container: {pid} {what}" for pid, what in later.contained.items() if pid not in self.contained
+            ]
+        found += [f"of a container: {what}" for what in sorted(later.belongings - self.belongings)]
         found += [f"mount {line}" for line in sorted(later.mounts - self.mounts)]
         found += [f"file {name}" for name in sorted(later.files - self.files)]
         return found + [f"ipc {line}" for line in sorted(later.ipc - self.ipc)]
 
-    def assert_same_after(self, seconds: float = 5.0) -> None:
+    def assert_same_after(self, seconds: float | None = None) -> None:
         """Assert that everything made since is gone; the pool gets a moment to tidy up and refill."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + (seconds or _patience())
         while (left := self.surplus(Host.now())) and time.monotonic() < deadline:
-            time.sleep(0.02)
+            time.sleep(_pause())
         assert not left, "left behind on the host:\n" + "\n".join(left)
+
+
+def _patience() -> float:
+    """How long a pool may take to tidy up and refill: an engine takes its time to remove a container."""
+    return 30.0 if containers.is_watched() else 5.0
+
+
+def _pause() -> float:
+    """Between two looks; to ask an engine costs more than to look into /proc."""
+    return 0.15 if containers.is_watched() else 0.02
 
 
 def descendants(root: int | None = None) -> dict[int, str]:
     """Every process below `root` (this process), as pid -> "uid state name"."""
+    parents, about = _everybody()
+    mine = {root or os.getpid()}
+    while grown := {pid for pid, parent in parents.items() if parent in mine and not _is_engine(about[pid])} - mine:
+        mine |= grown
+    return {pid: about[pid] for pid in sorted(mine) if pid in about and pid != (root or os.getpid())}
+
+
+def _is_engine(about: str) -> bool:
+    uid, _, name = about.split(" ", 2)
+    return uid == "0" and name.startswith(ENGINE)
+
+
+def contained(below: dict[int, str] | None = None) -> dict[int, str]:
+    """Every process in a container of ours, or of a process below us: the engine is their parent, not we."""
+    owners = {os.getpid(), *(descendants() if below is None else below)}
+    return running_as(containers.uids(owners))
+
+
+def running_as(uids: list[range]) -> dict[int, str]:
+    if not uids:
+        return {}
+    _, about = _everybody()
+    return {pid: what for pid, what in about.items() if any(int(what.split()[0]) in span for span in uids)}
+
+
+def _everybody() -> tuple[dict[int, int], dict[int, str]]:
+    """The parent of every process, and "uid state name"."""
     parents: dict[int, int] = {}
     about: dict[int, str] = {}
     for pid in _pids():
@@ -81,21 +145,19 @@ def descendants(root: int | None = None) -> dict[int, str]:
         name, _, rest = stat.partition("(")[2].rpartition(")")
         state, parent = rest.split()[:2]
         parents[pid], about[pid] = int(parent), f"{uid} {state} {name}"
-    mine = {root or os.getpid()}
-    while grown := {pid for pid, parent in parents.items() if parent in mine} - mine:
-        mine |= grown
-    return {pid: about[pid] for pid in sorted(mine) if pid in about and pid != (root or os.getpid())}
+    return parents, about
 
 
 def jailed() -> dict[int, str]:
-    """The descendants that are programs or parked children, not our own machinery.
+    """The descendants that are programs or parked children, not our own machinery, and all that is in our containers.
 
     Root's jails have user ids of their own; another user's are known by their pid namespace, inside the zygote's.
     """
     found = descendants()
+    inside = contained(found)
     if os.geteuid() == 0:
-        return {pid: what for pid, what in found.items() if int(what.split()[0]) >= JAIL_UID}
-    return {pid: what for pid, what in found.items() if _namespaces(pid) >= _namespaces(os.getpid()) + 2}
+        return {pid: what for pid, what in found.items() if int(what.split()[0]) >= JAIL_UID} | inside
+    return {pid: what for pid, what in found.items() if _namespaces(pid) >= _namespaces(os.getpid()) + 2} | inside
 
 
 def _namespaces(pid: int) -> int:

@@ -10,9 +10,10 @@ import sys
 import time
 from pathlib import Path
 
-from ringfence import Limits
+from ringfence import Limits, open_sandbox
 
-from tests.attacks.host import descendants
+from tests.attacks import containers
+from tests.attacks.host import descendants, running_as
 
 # Streams what its guest prints, so that the test knows when the guest is where it wants it.
 _PROGRAM = """
@@ -32,7 +33,8 @@ class Supervisor:
     """Runs `code` in a sandbox of its own. `ready` waits until the guest has printed a line."""
 
     def __init__(self, spec: str, code: str, limits: Limits) -> None:
-        self._others = descendants()
+        self._spec, self._others = spec, descendants()
+        self._uids: list[range] = []  # of its containers, once it has some
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM],
             stdin=subprocess.PIPE,
@@ -53,7 +55,9 @@ class Supervisor:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line == b"ready\n", line
-        assert descendants(self.pid), "the guest runs, but the supervisor has no descendants"
+        self._uids = containers.uids_of(self.pid)
+        containers.uids({self.pid})  # for whoever counts what is left
+        assert descendants(self.pid) or running_as(self._uids), "the guest runs, but nothing of it is to be seen"
 
     def kill(self, number: int) -> None:
         os.kill(self.pid, number)
@@ -74,7 +78,8 @@ class Supervisor:
         for pid in descendants():
             if pid not in self._others and pid != self.pid:
                 _reap(pid)
-        return {pid: what for pid, what in descendants().items() if pid not in self._others and pid != self.pid}
+        below = {pid: what for pid, what in descendants().items() if pid not in self._others and pid != self.pid}
+        return below | running_as(self._uids)
 
     def close(self) -> None:
         """End the supervisor, and what a failing backend let outlive it, so that no bomb stays on the machine."""
@@ -88,12 +93,19 @@ class Supervisor:
                 pass  # it has ended by itself
         if self._process.stdout is not None:
             self._process.stdout.close()
+        come_next(self._spec)
 
     def __enter__(self) -> Supervisor:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def come_next(spec: str) -> None:
+    """What a supervisor does that comes after a dead one: a container has ended by itself, and is removed now."""
+    if spec.startswith("docker"):
+        open_sandbox("docker:profile=plain,park=0").close()
 
 
 def _reap(pid: int) -> None:

@@ -14,7 +14,7 @@ import pytest
 from ringfence import Outcome
 from ringfence.sandbox import Sandbox
 
-from tests.attacks.attack import Attack, assert_contained, assert_serves, limits, run_attack, run_promptly
+from tests.attacks.attack import REPEATS, Attack, assert_contained, assert_serves, limits, run_attack, run_promptly
 from tests.attacks.canary import Canary
 from tests.attacks.host import Host
 
@@ -333,7 +333,7 @@ while True:
 
 
 @pytest.mark.parametrize("how", SWAPS)
-def test_swapping_files_under_the_collector(sandbox: Sandbox, canary: Canary, how: str) -> None:
+def test_swapping_files_under_the_collector(sandbox: Sandbox, canary: Canary, backend: str, how: str) -> None:
     """The program ends while a process it left behind keeps swapping: collection has to come after that one's end."""
     code = f"""
 import os, signal, time
@@ -348,7 +348,7 @@ if os.fork() == 0:
 time.sleep(0.1)
 """
     attack = Attack(name=how, code=code)
-    for _ in range(3):
+    for _ in range(REPEATS[backend]):
         outcome = run_attack(sandbox, canary, attack)
         for artifact in outcome.artifacts:
             assert artifact.data is not None

@@ -224,6 +224,11 @@ raise ValueError("x")
 """)
 
 
+@pytest.mark.container_sample(
+    "text that leaves", "text of a hundred megabytes", "causes in a circle", "name of control characters",
+    "exit from an exit handler",
+    why="the guest that tells of them is the same",
+)  # fmt: skip
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_exception(contain: Contain, name: str) -> None:
     """It is never ok, and what is told of it is bounded and printable where the words are ours."""
@@ -302,6 +307,10 @@ result = R()
 """)
 
 
+@pytest.mark.container_sample(
+    "in a thread", "in a signal handler", "in an import",
+    why="the guest that tells of them is the same",
+)  # fmt: skip
 @pytest.mark.parametrize("where", EXITS)
 def test_sys_exit_in_odd_places(contain: Contain, where: str) -> None:
     files = {"helper.py": b"import sys\nsys.exit(3)\n"}

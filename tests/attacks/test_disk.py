@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -22,7 +23,7 @@ FILLS = [
 import itertools
 for n, place in zip(itertools.count(), itertools.cycle(("/job", "/tmp", "/dev/shm"))):
     open(f"{place}/{n}", "wb").write(b"x" * 1_000_000)
-    assert n < 12, "more than the limit was written"
+    assert n < MOST, "more than the limit was written"
 """,
         expect=("disk_limit",),
     ),
@@ -80,12 +81,17 @@ result = total
 ]
 
 
+# Where one file system holds all three places, the kernel keeps their sum; a container has one for each, and their sum
+# is looked at twenty times a second. In between, no more can be written than what fits into all three.
+MOST_FILES = {"native": 12, "docker": 3 * 9}
+
+
 def _at_most(outcome: Outcome, size: int) -> None:
     assert isinstance(outcome.result, int)
     assert outcome.result <= size
 
 
 @pytest.mark.parametrize("attack", FILLS, ids=lambda a: a.name)
-def test_the_disk_cannot_be_filled(contain: Callable[[Attack], Outcome], attack: Attack) -> None:
-    outcome = contain(attack)
+def test_the_disk_cannot_be_filled(contain: Callable[[Attack], Outcome], backend: str, attack: Attack) -> None:
+    outcome = contain(replace(attack, code=attack.code.replace("MOST", str(MOST_FILES[backend]))))
     assert sum(a.bytes for a in outcome.artifacts) <= 9 << 20

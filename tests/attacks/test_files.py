@@ -291,9 +291,14 @@ while True:
         code=ATTEMPT
         + """
 import os
+def use(path):
+    fd = os.open(path, os.O_RDWR)
+    if os.fstat(fd).st_rdev == os.stat("/dev/null").st_rdev:
+        raise LookupError("null, under another name")
+    return fd
 for path in ("/dev/tty", "/dev/console", "/dev/ptmx", "/dev/pts/0", "/dev/mem", "/dev/kmsg", "/dev/kvm", "/dev/fuse",
              "/dev/net/tun", "/dev/sda", "/dev/vda", "/dev/loop-control", "/dev/port"):
-    attempt(path, lambda: os.open(path, os.O_RDWR))
+    attempt(path, lambda: use(path))
 result = won
 """,
         check=nothing_won,

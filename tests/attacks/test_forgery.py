@@ -92,6 +92,12 @@ def strict(outcome: Outcome) -> None:
     assert outcome.reason.isprintable(), repr(outcome.reason)
 
 
+@pytest.mark.container_sample(
+    "plausible", "plausible with our exit code", "a hundred times", "half", "only a length", "empty",
+    "huge length", "length just over the most", "with a marker", "deep result", "huge text", "over the cap",
+    "NaN", "duplicate keys", "bad UTF-8", "an end that is ours to say", "wrong types", "noise",
+    why="one reader of the host judges the text of all",
+)  # fmt: skip
 @pytest.mark.parametrize("name", FRAMES)
 def test_frame_does_not_change_the_fate(contain: Contain, name: str) -> None:
     """The frame says ok, or worse; the kernel says 7. A damaged channel may be reported besides, as an error."""
@@ -104,6 +110,10 @@ def test_frame_does_not_change_the_fate(contain: Contain, name: str) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10, "the supervisor trusted a length"
 
 
+@pytest.mark.container_sample(
+    "plausible", "half", "noise", "over the cap",
+    why="one reader of the host judges the text of all",
+)  # fmt: skip
 @pytest.mark.parametrize("name", ["plausible", "half", "huge length", "deep brackets", "NaN", "noise", "over the cap"])
 def test_frame_before_an_honest_end(contain: Contain, name: str) -> None:
     """What was put before the honest frame may cost the program its result, and nothing else."""
@@ -238,6 +248,10 @@ def test_frames_ahead_of_time_in_a_session(sandbox: Sandbox, canary: Canary) -> 
     assert_serves(sandbox)
 
 
+@pytest.mark.container_sample(
+    "half", "huge length", "over the cap", "noise",
+    why="one reader of the host judges the text of all",
+)  # fmt: skip
 @pytest.mark.parametrize("name", ["half", "huge length", "deep brackets", "over the cap", "NaN", "noise", "empty"])
 def test_damaged_frames_in_a_session(sandbox: Sandbox, canary: Canary, name: str) -> None:
     frame = FRAMES[name][: 1 << 20].hex()

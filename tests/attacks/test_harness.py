@@ -237,6 +237,12 @@ def sound(outcome: Outcome) -> None:
     assert 0 < outcome.usage.wall_ms < 1000 * QUICK.wall_seconds
 
 
+@pytest.mark.container_sample(
+    "json patched", "os patched", "every builtin deleted", "at-fork hooks", "modules cleared",
+    "frames walked and emptied", "harness functions replaced",
+    "no descriptors and no file sizes left for the harness",
+    why="the guest that is broken is the same",
+)  # fmt: skip
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_harness_then_end(contain: Contain, name: str) -> None:
     """The program goes on to a plain result: it may lose it, and harms nobody but itself."""
@@ -245,6 +251,11 @@ def test_broken_harness_then_end(contain: Contain, name: str) -> None:
         assert outcome.result in (1, None, "forged")
 
 
+@pytest.mark.container_sample(
+    "time patched", "os._exit patched", "signals all handled", "harness objects rewritten",
+    "no memory left for the harness",
+    why="one clock of the host stops them all",
+)  # fmt: skip
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_harness_then_hang(contain: Contain, name: str) -> None:
     """The wall limit and the measured time do not depend on anything in the jail."""
@@ -253,6 +264,7 @@ def test_broken_harness_then_hang(contain: Contain, name: str) -> None:
     assert outcome.status != "timeout" or outcome.usage.wall_ms >= 590
 
 
+@pytest.mark.container_sample("os patched", "modules cleared", why="the keeper passes on what the kernel says")
 @pytest.mark.parametrize(
     "name", ["json patched", "os patched", "time patched", "frames walked and emptied", "modules cleared"]
 )

@@ -224,6 +224,10 @@ del c
 """)
 
 
+@pytest.mark.container_sample(
+    "subclasses of object", "ctypes", "exec in a child", "posix_spawn", "multiprocessing",
+    why="a shell is a shell, however it was reached",
+)  # fmt: skip
 @pytest.mark.parametrize("name", BYPASSES)
 def test_shell_is_reached_and_harmless(contain: Contain, name: str) -> None:
     code = f"{COMMAND}\n{BYPASSES[name]}"
@@ -305,6 +309,7 @@ PARSE_BOMBS = {
 }
 
 
+@pytest.mark.container_sample("open brackets", "huge hexadecimal integer", "many lines", why="only the guest parses")
 @pytest.mark.parametrize("name", PARSE_BOMBS)
 def test_parse_bomb(contain: Contain, name: str) -> None:
     """Only the guest parses: the worst that a text can do is to end its own run."""

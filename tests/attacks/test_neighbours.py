@@ -15,7 +15,7 @@ from ringfence import Job, Limits, Outcome, RingfenceError, open_sandbox
 from ringfence.base.errors import SourceTooLarge
 from ringfence.sandbox import Sandbox
 
-from tests.attacks.attack import IGNORE_ALL, QUICK, assert_serves, limits, run_promptly
+from tests.attacks.attack import IGNORE_ALL, QUICK, REPEATS, assert_serves, limits, run_promptly
 from tests.attacks.beside import Background, beside
 from tests.attacks.canary import Canary
 from tests.attacks.host import Host, Watch, descendants
@@ -117,12 +117,12 @@ while True:
 
 
 @pytest.mark.parametrize("what", HOGS)
-def test_a_hog_does_not_starve_its_neighbour(sandbox: Sandbox, canary: Canary, what: str) -> None:
+def test_a_hog_does_not_starve_its_neighbour(sandbox: Sandbox, canary: Canary, backend: str, what: str) -> None:
     before = Host.settled()
     greedy = limits(wall_seconds=3.0, processes=24)
     hog = Job(code=IGNORE_ALL + "print('go', flush=True)\n" + HOGS[what], limits=greedy)
     with beside(sandbox, hog) as hogs:
-        for _ in range(3):
+        for _ in range(REPEATS[backend]):
             assert_honest_run(sandbox)
     allowed = ("timeout", "memory_limit", "output_limit", "process_limit", "disk_limit", "error", "signal")
     assert hogs[0].outcomes[0].status in allowed
@@ -278,11 +278,11 @@ result = sent
 """
 
 
-def test_descriptors_sent_to_the_supervisor_are_not_kept(sandbox: Sandbox, canary: Canary) -> None:
+def test_descriptors_sent_to_the_supervisor_are_not_kept(sandbox: Sandbox, canary: Canary, backend: str) -> None:
     """Whoever reads a unix socket may find open files in it: a few messages could use up the supervisor's table."""
     before, open_before = Host.settled(), len(os.listdir("/proc/self/fd"))
     with Watch(lambda: len(os.listdir("/proc/self/fd"))) as watch:
-        for _ in range(5):
+        for _ in range(2 + REPEATS[backend]):
             run_promptly(sandbox, Job(code=FLOODS, limits=QUICK))
     assert max(watch.seen) < open_before + 100
     assert_serves(sandbox)

@@ -37,6 +37,13 @@ def send(family, host, port, kind=socket.SOCK_DGRAM, protocol=0):
         return s.recv(100)
 """
 ICMP = "b'\\x08\\0\\xf7\\xff\\0\\0\\0\\0'"
+OTHER = """
+def differs(pid, file):
+    text = open(f"/proc/{pid}/net/{file}").read()
+    if text == open(f"/proc/self/net/{file}").read():
+        raise LookupError("it is our own")
+    return text
+"""
 VSOCK = """
 def vsock(cid, port=1024):
     with socket.socket(socket.AF_VSOCK) as s:
@@ -101,7 +108,7 @@ ATTACKS = (
         name="a resolver of its own",
         code=attempts(
             "send(socket.AF_INET, '127.0.0.53', 53)",
-            "open('/etc/resolv.conf').read()",
+            "[line for line in open('/etc/resolv.conf') if 'nameserver' in line][0]",
             "visit('/run/systemd/resolve/io.systemd.Resolve')",
             "visit('/run/nscd/socket')",
             before=UDP + UNIX,
@@ -190,11 +197,12 @@ ATTACKS = (
     Attack(
         name="the network namespace of another process",
         code=attempts(
-            *(f"open('/proc/{pid}/net/{file}').read()" for pid in (1,) for file in ("tcp", "unix", "route")),
+            *(f"differs({pid}, {file!r})" for pid in (1, 2) for file in ("tcp", "unix", "route")),
             "[line for line in open('/proc/self/net/unix').read().splitlines()[1:] if canary['abstract'] in line][0]",
             "[line for line in open('/proc/self/net/dev').read().splitlines()[2:] if 'lo:' not in line][0]",
             "os.open('/proc/1/ns/net', os.O_RDONLY)",
-            "os.listdir('/sys/class/net')",
+            "[name for name in os.listdir('/sys/class/net') if name != 'lo'][0]",
+            before=OTHER,
         ),
         check=quickly,
     ),

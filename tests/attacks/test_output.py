@@ -146,6 +146,11 @@ ENDINGS: dict[str, tuple[str, Status, int | None, int | None]] = {
 }  # fmt: skip
 
 
+@pytest.mark.container_sample(
+    "exit code of a timeout", "exit code of an OOM kill", "exit code from a thread", "exit in a child only",
+    "killed by itself", "SYS of its own",
+    why="the keeper passes on what the kernel says",
+)  # fmt: skip
 @pytest.mark.parametrize("name", ENDINGS)
 def test_endings_cannot_be_spoofed(contain: Contain, name: str) -> None:
     code, status, exit_code, number = ENDINGS[name]
@@ -259,6 +264,7 @@ INJECTIONS = {
 }
 
 
+@pytest.mark.container_sample("a message of many lines", "an artifact with a forged name", why="the words are the same")
 @pytest.mark.parametrize("name", INJECTIONS)
 def test_our_own_words_cannot_be_forged(contain: Contain, caplog: pytest.LogCaptureFixture, name: str) -> None:
     """What we say ourselves (reason, log lines, names of what was left out) is one line without control characters."""

@@ -293,6 +293,11 @@ def strict(outcome: Outcome) -> None:
     assert outcome.reason.isprintable(), repr(outcome.reason)
 
 
+@pytest.mark.container_sample(
+    "deep list", "huge text", "list with endless iteration", "equality that exits", "pickle hooks",
+    "result that changes its mind",
+    why="the guest that reads them is the same",
+)  # fmt: skip
 @pytest.mark.parametrize("name", LIARS)
 def test_lying_result(contain: Contain, name: str) -> None:
     attack = Attack(
@@ -305,6 +310,10 @@ def test_lying_result(contain: Contain, name: str) -> None:
     contain(attack)
 
 
+@pytest.mark.container_sample(
+    "table whose conversion exits", "figure on the way to another file",
+    why="the guest that reads them is the same",
+)  # fmt: skip
 @pytest.mark.parametrize("name", QUANT_LIARS)
 def test_lying_table(quant: Sandbox, canary: Canary, name: str) -> None:
     attack = Attack(
@@ -327,6 +336,7 @@ HONEST = {
 }
 
 
+@pytest.mark.container_sample("NaN and infinities", why="the guest that reads them is the same")
 @pytest.mark.parametrize("name", HONEST)
 def test_value_is_read_not_asked(contain: Contain, name: str) -> None:
     expression, value = HONEST[name]
@@ -334,6 +344,7 @@ def test_value_is_read_not_asked(contain: Contain, name: str) -> None:
     assert outcome.result == value
 
 
+@pytest.mark.container_sample("huge text", "function", why="the guest that reads them is the same")
 @pytest.mark.parametrize("name", ["deep list", "huge text", "huge number", "bytes", "function", "lone surrogate"])
 def test_what_cannot_be_carried_is_an_error(contain: Contain, name: str) -> None:
     outcome = contain(Attack(name=name, code=LIARS[name], expect=("error",), limits=limits(memory_mb=256)))

@@ -207,6 +207,10 @@ OUTLIVE = {
 }
 
 
+@pytest.mark.container_sample(
+    "asleep-SIGKILL", "busy-SIGKILL", "forking-SIGKILL", "writing-SIGKILL", "asleep-SIGTERM",
+    why="the end of its input is all that a container hears",
+)  # fmt: skip
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM], ids=lambda s: s.name)
 @pytest.mark.parametrize("how", OUTLIVE)
 def test_nobody_outlives_the_supervisor(

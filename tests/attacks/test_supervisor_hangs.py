@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 import time
 from pathlib import Path
@@ -11,9 +10,10 @@ import pytest
 
 from ringfence import Job, Limits
 from ringfence.base.errors import LimitError, MountError, SandboxError
-from ringfence.sandbox import Sandbox
+from ringfence.sandbox import Sandbox, Session
 
-from tests.attacks.attack import assert_serves
+from tests.attacks.attack import assert_serves, wait_parked
+from tests.attacks.host import processor_seconds
 
 ZOMBIE = """
 import os, threading, ctypes
@@ -56,24 +56,32 @@ def test_the_clock_runs_whatever_is_on_the_channel(sandbox: Sandbox, code: str) 
     assert_serves(sandbox)
 
 
+def assert_not_taken(session: Session, code: str) -> None:
+    """The session ends with it. Where the cell goes through a keeper, nobody but the clock can tell that it was not
+    taken; else that is an error."""
+    try:
+        outcome = session.run(code)
+    except SandboxError:
+        pass
+    else:
+        assert (outcome.status, outcome.backend) == ("timeout", "docker")
+    assert not session.alive
+
+
 def test_a_cell_that_is_not_taken_ends_the_session(sandbox: Sandbox) -> None:
     deaf = (
         FRAME + "import time\nwhile True:\n    try:\n        time.sleep(100)\n    except BaseException:\n        pass\n"
     )
     with sandbox.open_session(limits=SHORT) as session:
         session.run(deaf)
-        with pytest.raises(SandboxError):
-            session.run("#" * 900_000)
-        assert not session.alive
+        assert_not_taken(session, "#" * 900_000)
 
 
 def test_a_session_that_stops_reading_is_not_left_to_run(sandbox: Sandbox) -> None:
     deaf = "import socket, os\nsocket.socket(fileno=os.dup(3)).shutdown(socket.SHUT_RD)\n" + FRAME + "while True: pass"
     with sandbox.open_session(limits=SHORT) as session:
         session.run(deaf)
-        with pytest.raises(SandboxError):
-            session.run("1")
-        assert not session.alive
+        assert_not_taken(session, "1")
 
 
 @pytest.mark.parametrize(
@@ -87,22 +95,10 @@ def test_a_session_that_stops_reading_is_not_left_to_run(sandbox: Sandbox) -> No
 def test_nothing_runs_between_cells(sandbox: Sandbox, left: str) -> None:
     with sandbox.open_session(limits=Limits(cpus=2)) as session:
         session.run(left)
-        before = _cpu_of_jobs()
+        wait_parked(sandbox)
+        before = sum(processor_seconds().values())
         time.sleep(1)
-        assert _cpu_of_jobs() - before < 0.3
-
-
-def _cpu_of_jobs() -> float:
-    """CPU seconds of all processes with a job's user id."""
-    total = 0
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if os.stat(f"/proc/{pid}").st_uid >= 0x70000000:
-                stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-                total += int(stat[11]) + int(stat[12])
-        except OSError:
-            continue
-    return total / os.sysconf("SC_CLK_TCK")
+        assert sum(processor_seconds().values()) - before < 0.3
 
 
 def test_a_cell_with_less_memory_than_in_use_is_refused_and_the_session_stays(sandbox: Sandbox) -> None:
@@ -151,9 +147,11 @@ def test_a_child_of_somebody_else_cannot_be_made(sandbox: Sandbox) -> None:
     assert sandbox.run(Job(code=CLONE)).result == [-1, 1]
 
 
-def test_a_single_file_can_be_mounted_writable(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_single_file_can_be_mounted_writable(sandbox: Sandbox, backend: str, tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("a")
+    if backend == "docker":
+        file.chmod(0o666)  # a container's user is a stranger to the host's files
     outcome = sandbox.run(Job(code="open('/notes.txt', 'a').write('b')", mounts=[f"{file}:/notes.txt:rw"]))
     assert (outcome.status, file.read_text()) == ("ok", "ab")
 

@@ -132,6 +132,11 @@ MAY_FAIL: dict[str, tuple[Status, ...]] = {
 }
 
 
+@pytest.mark.container_sample(
+    "busy_loop", "sleep", "wait_for_a_child", "busy_threads", "ignored_signals", "blocked_signals",
+    "c_call_that_holds_the_gil", "swallowed_interrupts", "atexit_hang", "kernel_time",
+    why="one clock of the host stops them all",
+)  # fmt: skip
 @pytest.mark.parametrize("how", ENDLESS)
 def test_the_clock_runs_out(contain: Callable[[Attack], Outcome], how: str) -> None:
     ends = MAY_FAIL.get(how, ("timeout",))

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ringfence.base.errors import SandboxError
-from ringfence.sandbox import open_sandbox
+from ringfence.sandbox import gauge, open_sandbox
 from ringfence.sandbox.job import Job, Json, Limits
 from ringfence.sandbox.native import cgroup
 from ringfence.sandbox.native.fence import NativeSandbox
@@ -170,8 +170,8 @@ def try_sweep() -> Json:
 
 def try_without_peaks() -> Json:
     """As on a kernel that keeps no peaks."""
-    read = cgroup._read
-    vars(cgroup).update(_read=lambda path: "" if path.name.endswith(".peak") else read(path))
+    read = gauge.read_file
+    vars(gauge).update(read_file=lambda path: "" if path.name.endswith(".peak") else read(path))
     with open_plain() as sandbox:
         return try_job(sandbox, *JOBS["usage"])
 

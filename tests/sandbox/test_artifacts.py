@@ -18,6 +18,7 @@ from hypothesis import example, given, strategies as st
 from ringfence.base.errors import SandboxError
 from ringfence.sandbox import artifacts
 from ringfence.sandbox.artifacts import Collected, Stamp, collect, safe_name, stamps
+from ringfence.sandbox.keeping import in_memory, keep_in
 
 from tests.conftest import require
 
@@ -41,7 +42,7 @@ def take(
     max_bytes: int = 64 << 20,
 ) -> Collected:
     with opened(work) as fd:
-        return collect(fd, into=into, baseline=baseline or {}, max_count=max_count, max_bytes=max_bytes)
+        return collect(fd, keep=keep_in(into), baseline=baseline or {}, max_count=max_count, max_bytes=max_bytes)
 
 
 def reasons(collected: Collected) -> dict[str, str]:
@@ -92,8 +93,8 @@ def test_files_are_written_with_plain_bits(work: Path, tmp_path: Path) -> None:
 def test_an_o_path_descriptor_will_do(work: Path) -> None:
     (work / "a").write_bytes(b"1")
     with opened(work, os.O_PATH) as fd:
-        assert names(collect(fd, into=None, baseline=stamps(fd))) == []
-        assert names(collect(fd, into=None, baseline={})) == ["a"]
+        assert names(collect(fd, keep=in_memory, baseline=stamps(fd))) == []
+        assert names(collect(fd, keep=in_memory, baseline={})) == ["a"]
 
 
 def test_unchanged_files_are_left_out(work: Path) -> None:
@@ -109,7 +110,7 @@ def test_unchanged_files_are_left_out(work: Path) -> None:
         os.utime(work / "new", ns=(1, 1))
         os.rename(work / "new", work / "replaced")
         (work / "touched").write_bytes(b"OLD")
-        assert names(collect(fd, into=None, baseline=baseline)) == ["grown", "replaced", "touched"]
+        assert names(collect(fd, keep=in_memory, baseline=baseline)) == ["grown", "replaced", "touched"]
 
 
 def test_what_is_no_regular_file_is_refused_unopened(work: Path, tmp_path: Path) -> None:
@@ -299,7 +300,7 @@ def test_the_unreadable_is_refused(work: Path) -> None:
             with opened(work) as fd:
                 if os.geteuid() == 0:
                     os.setresuid(65534, 65534, 65534)
-                got = collect(fd, into=None, baseline={})
+                got = collect(fd, keep=in_memory, baseline={})
             expected = dict.fromkeys(("file", "folder"), "cannot be opened (Permission denied)")
             status = 0 if names(got) == ["fine"] and reasons(got) == expected else 2
         finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import get_type_hints
 
@@ -23,6 +23,9 @@ class Settings:
     cgroup: Path | None = None
     uid_base: int = 0x70000000  # systemd leaves the ids from here to 2**31 to nobody
     park: int = 2
+    image: str = "ringfence-guest"
+    npu_image: str | None = None
+    runtime: str | None = None
     max_running: int = 32
     max_wall_seconds: float | None = None
     max_cpu_seconds: float | None = None
@@ -31,6 +34,15 @@ class Settings:
     max_processes: int | None = None
     max_disk_mb: int | None = None
     max_output_bytes: int | None = None
+    mcp_max_calls: int = 8
+    mcp_max_waiting: int = 64
+    mcp_max_sessions: int = 8
+    mcp_session_seconds: float = 900.0
+    mcp_artifacts_mb: int = 256
+    mcp_artifacts_seconds: float = 3600.0
+    mcp_token: str | None = field(default=None, repr=False)
+    mcp_hosts: str | None = None
+    mcp_data_dir: Path | None = None
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Settings:
@@ -48,6 +60,8 @@ class Settings:
             )
         if settings.max_running < 1:
             raise SettingsError("RINGFENCE_MAX_RUNNING=0 would let no job run: set it to 1 or more")
+        if settings.mcp_max_calls < 1:
+            raise SettingsError("RINGFENCE_MCP_MAX_CALLS=0 would let no tool run: set it to 1 or more")
         return settings
 
     def home_dir(self, environ: Mapping[str, str]) -> Path:

@@ -27,8 +27,10 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("check", "ringfence.cli.check", "Say what is wrong or doubtful in a strategy, without running it."),
     ("report", "ringfence.cli.report", "Write a stored run as one HTML page, or as a picture."),
     ("doctor", "ringfence.cli.doctor", "Say what this machine can enforce, what is missing and how to fix it."),
+    ("mcp", "ringfence.cli.mcp", "Offer the fence to chat clients and coding agents as tools (MCP)."),
     ("data", "ringfence.cli.data", "Fetch prices, list those that are kept, and show what they are."),
     ("runs", "ringfence.cli.runs", "List, show, compare and export what has been run."),
+    ("image", "ringfence.cli.image", "Build the image that the Docker backend runs programs in."),
     ("bench", "ringfence.cli.bench", "Measure the fence and the engine on this machine."),
 )
 

@@ -142,10 +142,10 @@ def _count_jobs(jobs: int | None) -> int:
 
 def _sandbox(backend: str, conditions: Conditions, jobs: int, allow_weaker: bool) -> str:
     """What to open: one zygote for all. A child with mounts cannot be parked, because each shape is its own."""
-    if ":" in backend or backend != "native":
+    if ":" in backend or backend not in ("native", "docker"):
         return options.sandbox_spec(backend, "quant", allow_weaker)
     parked = 0 if conditions.mounts or conditions.bars_file else jobs
-    return f"native:profile=quant,park={parked}{',allow_weaker=yes' if allow_weaker else ''}"
+    return f"{backend}:profile=quant,park={parked}{',allow_weaker=yes' if allow_weaker else ''}"
 
 
 @contextmanager

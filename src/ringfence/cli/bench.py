@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -25,6 +25,7 @@ _ROUNDS, _BACKTEST_ROUNDS = 20, 5
 _PEERS = ".cache/bench-peers/*/bin/python"  # where scripts/bench-peers puts them
 
 Rounds = Annotated[int, typer.Option("--rounds", metavar="N", help="How often each thing is measured.")]
+BackendOption = Annotated[Literal["native", "docker"], typer.Option("--backend", help="Which fence to measure.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Two short rounds: a first look, not a claim.")]
 Peers = Annotated[
     list[Path] | None,
@@ -44,11 +45,19 @@ def register(app: typer.Typer, name: str, line: str) -> None:
     app.add_typer(group, name=name, help=line)
 
 
-def sandbox(rounds: Rounds = _ROUNDS, quick: Quick = False, as_json: AsJson = False) -> int:
-    from ringfence.verbs.bench import bench_sandbox
-
+def sandbox(
+    rounds: Rounds = _ROUNDS, backend: BackendOption = "native", quick: Quick = False, as_json: AsJson = False
+) -> int:
     _check_rounds(rounds)
-    _show(bench_sandbox(rounds=rounds, quick=quick, on_progress=_progress), ("what", "median", "p99", "note"), as_json)
+    if backend == "docker":
+        from ringfence.verbs.bench.containers import bench_containers
+
+        report = bench_containers(rounds=rounds, quick=quick, on_progress=_progress)
+    else:
+        from ringfence.verbs.bench import bench_sandbox
+
+        report = bench_sandbox(rounds=rounds, quick=quick, on_progress=_progress)
+    _show(report, ("what", "median", "p99", "note"), as_json)
     return 0
 
 

@@ -66,7 +66,11 @@ ProfileOption = Annotated[
         help="What the program finds: quant, the libraries of the field; plain, a bare interpreter.",
     ),
 ]
-Backend = Annotated[str, typer.Option("--backend", metavar="NAME", help="What makes the fence.")]
+Backend = Annotated[str, typer.Option("--backend", metavar="NAME", help="What makes the fence: native or docker.")]
+Runtime = Annotated[
+    str | None,
+    typer.Option("--runtime", metavar="NAME", help="The container runtime, such as runsc or crun. (docker only)"),
+]
 AllowWeaker = Annotated[
     bool,
     typer.Option("--allow-weaker", help="Run even where a limit cannot be enforced on this machine."),
@@ -102,11 +106,13 @@ def make_limits(
     )
 
 
-def sandbox_spec(backend: str, profile: Profile, allow_weaker: bool) -> str:
+def sandbox_spec(backend: str, profile: Profile, allow_weaker: bool, runtime: str | None = None) -> str:
     """What to open. One call runs one job: nothing is parked, and only what that job imports is imported."""
     if ":" in backend:
         return backend
-    options = [f"profile={profile}", "park=0", "preload=no"] if backend == "native" else []
+    options = [f"profile={profile}", "park=0", "preload=no"] if backend in ("native", "docker") else []
     if allow_weaker:
         options.append("allow_weaker=yes")
+    if runtime is not None:
+        options.append(f"runtime={runtime}")
     return f"{backend}:{','.join(options)}" if options else backend

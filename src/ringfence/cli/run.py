@@ -113,6 +113,7 @@ def run(
     profile: options.ProfileOption = "quant",
     device: DeviceOption = "auto",
     backend: options.Backend = "native",
+    runtime: options.Runtime = None,
     allow_weaker: options.AllowWeaker = False,
     seed: options.Seed = None,
     artifacts: Artifacts = None,
@@ -134,7 +135,7 @@ def run(
         name=name,
         artifacts_dir=_directory(artifacts),
     )
-    with open_sandbox(options.sandbox_spec(backend, profile, allow_weaker)) as sandbox:
+    with open_sandbox(options.sandbox_spec(backend, profile, allow_weaker, runtime)) as sandbox:
         return _run(sandbox, job, as_json=as_json, live=stream or (sys.stdout.isatty() and not as_json))
 
 

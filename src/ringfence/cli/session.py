@@ -46,12 +46,13 @@ def session(
     idle: Idle = 1800,
     profile: options.ProfileOption = "quant",
     backend: options.Backend = "native",
+    runtime: options.Runtime = None,
     allow_weaker: options.AllowWeaker = False,
     seed: options.Seed = None,
     as_json: AsJson = False,
 ) -> int:
     limits = options.make_limits(preset, timeout, cpu_seconds, memory, cpus, pids, disk, output_bytes)
-    spec = options.sandbox_spec(backend, profile, allow_weaker)
+    spec = options.sandbox_spec(backend, profile, allow_weaker, runtime)
 
     def fresh() -> Session:
         return open_session(spec, limits=limits, idle_seconds=idle, seed=seed)

@@ -190,8 +190,8 @@ def load(
 
 def trading_sandbox(backend: str, dialect: str, allow_weaker: bool) -> str:
     """What to open for one backtest: a zygote that has imported what every strategy needs, and no more."""
-    if ":" in backend or backend != "native":
+    if ":" in backend or backend not in ("native", "docker"):
         return sandbox_spec(backend, "quant", allow_weaker)
     profile = "quant" if dialect == "backtesting.py" else "strategy"
     weaker = ",allow_weaker=yes" if allow_weaker else ""
-    return f"native:profile={profile},park=0{weaker}"
+    return f"{backend}:profile={profile},park=0{weaker}"

@@ -11,20 +11,16 @@ milliseconds, so whoever puts files in before a run should give them an mtime in
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import mimetypes
 import os
-import secrets
 import stat
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
-from pathlib import Path, PurePosixPath
 
-from ringfence.base.errors import SandboxError
+from ringfence.sandbox.keeping import Keep, Unfit, Write
 from ringfence.sandbox.outcome import Artifact, RejectedArtifact
 
 MAX_DEPTH = 32
@@ -42,7 +38,6 @@ _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFCHR: "a device",
 }
-_PACKED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +86,13 @@ def stamps(work_fd: int) -> Mapping[str, Stamp]:
 def collect(
     work_fd: int,
     *,
-    into: Path | None,
+    keep: Keep,
     baseline: Mapping[str, Stamp],
     max_count: int = 100,
     max_bytes: int = 64 << 20,
 ) -> Collected:
-    """Take the new and changed files under `work_fd`: written under `into`, or kept in memory without it."""
-    taken = _Taken(into, max_count, max_bytes)
+    """Take the new and changed files under `work_fd`, each as `keep` keeps it."""
+    taken = _Taken(keep, max_count, max_bytes)
     for found in _walk(work_fd):
         if isinstance(found, _Rejected):
             taken.reject(found)
@@ -227,7 +222,7 @@ def _identity(seen: os.stat_result) -> tuple[int, int, int]:
 
 @dataclass(slots=True)
 class _Taken:
-    into: Path | None
+    keep: Keep
     max_count: int
     room: int
     artifacts: list[Artifact] = field(default_factory=list)
@@ -249,19 +244,13 @@ class _Taken:
         try:
             before = os.fstat(fd)
             self.check(file, before)
-            if self.into is None:
-                kept = bytearray()
-                digest = _copy(fd, before, file.name, kept.extend)
-                path, data = None, bytes(kept)
-            else:
-                digest = _save(fd, before, file.name, self.into)
-                path, data = str(self.into / file.name), None
+            kept = self.keep(file.name, before.st_size, partial(_copy, fd, before, file.name))
+        except Unfit as e:
+            raise _Rejected(file.name, str(e)) from e
         finally:
             os.close(fd)
         self.room -= before.st_size
-        self.artifacts.append(
-            Artifact(name=file.name, bytes=before.st_size, sha256=digest, mime=_mime(file.name), path=path, data=data)
-        )
+        self.artifacts.append(kept)
 
     def check(self, file: _File, seen: os.stat_result) -> None:
         if seen.st_nlink > 1:
@@ -271,7 +260,7 @@ class _Taken:
             raise _Rejected(file.name, reason, capped=True)
 
 
-def _copy(fd: int, before: os.stat_result, name: str, write: Callable[[bytes], object]) -> str:
+def _copy(fd: int, before: os.stat_result, name: str, write: Write) -> str:
     digest = hashlib.sha256()
     left = before.st_size
     while left:
@@ -288,58 +277,3 @@ def _copy(fd: int, before: os.stat_result, name: str, write: Callable[[bytes], o
     if left or (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
         raise _Rejected(name, "changed while it was collected")
     return digest.hexdigest()
-
-
-def _save(fd: int, before: os.stat_result, name: str, into: Path) -> str:
-    """Write the file under `into`, through no link that is there already, complete or not at all."""
-    *folders, last = name.split("/")
-    try:
-        into.mkdir(parents=True, exist_ok=True)
-        place = os.open(into, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as e:
-        raise SandboxError(f"artifacts directory {str(into)!r} cannot be used ({e.strerror}): choose another") from e
-    try:
-        for folder in folders:
-            with suppress(FileExistsError):
-                os.mkdir(folder, 0o755, dir_fd=place)
-            inner = os.open(folder, _ENTER, dir_fd=place)
-            os.close(place)
-            place = inner
-        return _write(fd, before, name, place, last)
-    except OSError as e:
-        if e.errno in (errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
-            raise _Rejected(name, "its place in the artifacts directory is taken by a link, file or directory") from e
-        raise SandboxError(
-            f"artifact {name!r} cannot be written under {str(into)!r} ({e.strerror}): "
-            "check the directory's permissions and free space"
-        ) from e
-    finally:
-        os.close(place)
-
-
-def _write(fd: int, before: os.stat_result, name: str, place: int, last: str) -> str:
-    part = f".ringfence-{secrets.token_hex(8)}.part"
-    out = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=place)
-    try:
-        with open(out, "wb", buffering=0) as sink:
-            digest = _copy(fd, before, name, lambda chunk: _write_all(sink.fileno(), chunk))
-            os.fchmod(sink.fileno(), 0o644)  # never the program's own bits
-        os.rename(part, last, src_dir_fd=place, dst_dir_fd=place)
-    except BaseException:
-        os.unlink(part, dir_fd=place)
-        raise
-    return digest
-
-
-def _write_all(fd: int, chunk: bytes) -> None:
-    view = memoryview(chunk)
-    while view:
-        view = view[os.write(fd, view) :]
-
-
-def _mime(name: str) -> str:
-    # Only the suffix: the whole name would be read as a URL, and data: URLs name any type they like.
-    guessed, packing = mimetypes.guess_type("x" + PurePosixPath(name).suffix)
-    if packing is not None:
-        return _PACKED.get(packing, "application/octet-stream")
-    return guessed or "application/octet-stream"

@@ -49,12 +49,13 @@ class Report:
 
 def examine(settings: Settings | None = None) -> Report:
     """Look at the machine, then run a probe behind the fence."""
+    containers = _containers(settings or Settings())
     if not sys.platform.startswith("linux"):
         check = Check("platform", False, platform.system(), "the native backend needs Linux: use --backend docker")
-        return Report((check,), {}, usable=False)
+        return Report((check, containers), {}, usable=containers.ok)
     checks = [_kernel(), _user(), _groups(settings or Settings()), _landlock(), _libraries()]
     probe, isolation = _probe()
-    return Report((*checks, probe), isolation, usable=probe.ok)
+    return Report((*checks, probe, containers), isolation, usable=probe.ok)
 
 
 def _kernel() -> Check:
@@ -132,6 +133,21 @@ def _libraries() -> Check:
     if missing:
         return Check("libraries", False, f"missing: {', '.join(missing)}", "pip install 'ringfence[guest,backtesting]'")
     return Check("libraries", True, f"all of the quant profile: {', '.join(wanted)}")
+
+
+def _containers(settings: Settings) -> Check:
+    """The docker backend, which nobody needs where the native one works."""
+    from ringfence.sandbox import open_sandbox
+
+    try:
+        with open_sandbox(f"docker:profile=plain,park=0,image={settings.image}") as sandbox:
+            outcome = sandbox.run(Job(code=_PROBE))
+    except (RingfenceError, OSError) as e:
+        return Check("docker", False, str(e).partition(":")[0], f"only for --backend docker:{str(e).partition(':')[2]}")
+    wrong = outcome.reason if not outcome.ok else _what_leaks(outcome.result)
+    if wrong:
+        return Check("docker", False, wrong, "do not trust this sandbox; report what you see here")
+    return Check("docker", True, f"a job ran in a container of {outcome.isolation['container']}")
 
 
 def _probe() -> tuple[Check, Mapping[str, str]]:

@@ -7,6 +7,8 @@ import math
 
 from ringfence.sandbox.job import Job, Limits
 
+_PAGE = 4096
+
 
 def job_order(job: Job, *, counted: bool) -> bytes:
     """`counted`: a control group bounds the job's memory and processes, so that no rlimit has to."""
@@ -42,7 +44,7 @@ def _bounds(limits: Limits, counted: bool) -> dict[str, int | None]:
     between two polls."""
     return {
         "cpu_seconds": None if limits.cpu_seconds is None else math.ceil(limits.cpu_seconds) + 1,
-        "file_bytes": limits.disk_mb << 20,
+        "file_bytes": (limits.disk_mb << 20) + _PAGE,  # a full disk is met first, and says what it is
         "data_bytes": None if counted else limits.memory_mb << 21,
         "processes": None if counted else limits.processes,
     }

@@ -70,9 +70,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceReport:
+    """`used` is what the program had in reach; `found` is what a probe of our own saw there, if one was asked for."""
+
     requested: Device = "auto"
     used: Literal["cpu", "gpu", "npu"] = "cpu"
-    notice: str | None = None
+    notice: str | None = None  # why it is not what was asked for
+    found: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from ringfence.sandbox import OnOutput, Stream
 
+_FLOOD = 256  # a program that writes this many times its cap is stopped: draining it costs the host CPU
+
+
+def is_flood(seen: int, cap: int) -> bool:
+    return seen > _FLOOD * max(cap, 1 << 16)
+
 
 class Heard:
     """The first `cap` bytes are kept and handed on, the rest only counted."""

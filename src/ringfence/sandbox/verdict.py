@@ -73,6 +73,7 @@ def _killed_reason(status: str, limits: Limits) -> str:
         "cpu_limit": f"used more than {limits.cpu_seconds or 0:g} s of CPU time",
         "memory_limit": f"used more than {limits.memory_mb} MB of memory",
         "output_limit": f"wrote far more than its {limits.output_bytes:,} bytes a stream",
+        "disk_limit": f"filled its {limits.disk_mb} MB of disk",
         "cancelled": "cancelled by the caller",
     }[status]
 

@@ -18,6 +18,7 @@ from typing import Self
 
 from ringfence.base.errors import SandboxError
 from ringfence.sandbox import OnOutput
+from ringfence.sandbox.devices import report
 from ringfence.sandbox.job import Cancel, Job, Json, Limits, Mount
 from ringfence.sandbox.outcome import (
     Artifact,
@@ -100,7 +101,10 @@ class FakeSandbox:
                 on_output("stdout", answer.stdout.encode())
             if answer.stderr:
                 on_output("stderr", answer.stderr.encode())
-        return replace(answer, run_id=run_id, limits=job.limits, device=replace(answer.device, requested=job.device))
+        device = report(job.device, {}, backend="fake", notice="it runs nothing")
+        if answer.device != DeviceReport():  # scripted
+            device = replace(answer.device, requested=job.device)
+        return replace(answer, run_id=run_id, limits=job.limits, device=device)
 
     def open_session(
         self, *, limits: Limits | None = None, idle_seconds: float = 1800, seed: int | None = None

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import pytest
+
+from ringfence.guest.devices import USABLE
 from ringfence.sandbox import Sandbox
-from ringfence.sandbox.job import Job
+from ringfence.sandbox.job import Device, Job
+from ringfence.sandbox.outcome import DeviceReport
 from ringfence.testing.jobs import assert_ok, script
 
 # spec/sandbox.md, "Outcome JSON": the contract of every face. A key more or less is a change of contract.
@@ -33,7 +38,7 @@ NESTED_KEYS = {
     "truncated": {"stdout", "stderr", "artifacts"},
     "usage": {"wall_ms", "cpu_ms", "peak_memory_bytes", "processes", "output_bytes"},
     "limits": {"wall_seconds", "cpu_seconds", "memory_mb", "cpus", "processes", "disk_mb", "output_bytes"},
-    "device": {"requested", "used", "notice"},
+    "device": {"requested", "used", "notice", "found"},
 }
 
 
@@ -91,12 +96,49 @@ class OutcomeBehaviours:
     def test_the_backend_and_the_device_are_named(self, sandbox: Sandbox) -> None:
         outcome = sandbox.run(Job(code="x = 1", device="cpu"))
         assert outcome.backend
-        assert (outcome.device.requested, outcome.device.used, outcome.device.notice) == ("cpu", "cpu", None)
+        assert outcome.device == DeviceReport(requested="cpu", used="cpu", notice=None, found={})
+        assert sandbox.run(Job(code="x = 1")).device == DeviceReport(requested="auto")
 
-    def test_a_device_that_is_not_there_falls_back_with_a_notice(self, sandbox: Sandbox) -> None:
-        device = sandbox.run(Job(code="x = 1", device="npu")).device
-        assert device.requested == "npu"
-        assert device.used == "npu" or device.notice
+    @pytest.mark.parametrize("requested", ["gpu", "npu"])
+    def test_a_device_is_used_or_a_notice_says_why_not(self, sandbox: Sandbox, requested: Device) -> None:
+        device = sandbox.run(Job(code="x = 1", device=requested)).device
+        assert device.requested == requested
+        assert {"mlx", "metal", "coreml", "cuda", "npu"} <= set(device.found)
+        usable = {name for name, text in device.found.items() if text.startswith(USABLE)}
+        if usable & ({"metal", "cuda"} if requested == "gpu" else {"npu"}):
+            assert (device.used, device.notice) == (requested, None)
+        else:
+            assert device.used == "cpu"
+            assert device.notice is not None
+            assert requested.upper() in device.notice
+            assert all(text in device.notice for text in device.found.values())
+
+    def test_what_was_found_is_what_a_program_finds(self, sandbox: Sandbox) -> None:
+        code = """
+            import glob
+            try:
+                import mlx.core as mx
+                mlx = f"{mx.__version__}, default device {str(mx.default_device().type).split('.')[1]}"
+            except ModuleNotFoundError:
+                mlx = "not installed"
+            result = [mlx, bool(glob.glob("/dev/accel*") + glob.glob("/dev/davinci*"))]
+        """
+        outcome = sandbox.run(replace(script(code), device="npu"))
+        assert_ok(outcome)
+        assert outcome.result == [outcome.device.found["mlx"], outcome.device.found["npu"] != "no device"]
+
+    def test_a_program_cannot_say_which_device_it_had(self, sandbox: Sandbox) -> None:
+        honest = sandbox.run(Job(code="x = 1", device="npu")).device
+        forger = """
+            from ringfence.guest import devices
+            result = {name: "usable: the finest" for name in ("mlx", "metal", "coreml", "cuda", "npu")}
+            devices.probe = lambda *_: result
+            ringfence_result(result)
+        """
+        outcome = sandbox.run(replace(script(forger), device="npu"))
+        assert_ok(outcome)
+        assert outcome.device == honest
+        assert sandbox.run(Job(code="x = 1", device="npu")).device == honest
 
     def test_every_run_has_its_own_id(self, sandbox: Sandbox) -> None:
         ids = {sandbox.run(script("x = 1")).run_id for _ in range(5)}

@@ -11,6 +11,7 @@ import gc
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from weakref import WeakKeyDictionary
 from zoneinfo import ZoneInfo
 
@@ -212,7 +213,7 @@ class Engine:
         begin, wake, i = self.start, 0, self.start - 1
         market.quote = quote = lambda: closes[i]  # of the loop's own bar: `book.now` is within the strategy's reach
         while begin < len(tape):  # once, or again for every column that is first looked at on a later bar
-            for i, _ in zip(range(begin, len(tape)), tape.rows(begin)):
+            for i in compress(range(begin, len(tape)), tape.rows(begin)):
                 book.now = i
                 if i >= wake or market.stirred:
                     low, high = lows[i], highs[i]

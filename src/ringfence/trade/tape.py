@@ -91,13 +91,13 @@ class Tape:
         self.visible = visible
 
     def rows(self, begin: int) -> Iterator[object]:
-        """Each step lets out one more row of every column, from `begin` on; what it yields means nothing.
+        """Each step lets out one more row of every column, from `begin` on; what it yields is true and no more.
 
         The appending is done by `map` and `zip`, which costs a third of a loop in Python.
         """
         self.late = False
         grow = [map(seen.append, _numbers(values, begin)) for seen, values in self._feeds]
-        return zip(*grow) if grow else repeat(None)
+        return zip(*grow) if grow else repeat(True)
 
     def let_out(self, row: int) -> None:
         """Let out the one row; what `rows` does for a single instrument, for one of several."""

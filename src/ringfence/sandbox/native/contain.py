@@ -64,7 +64,7 @@ def contain(order: Order, template: Template) -> int:
             mounts.attach(tree)
         os.close(tree.tree_fd)
     os.chdir(mounts.WORK)
-    _set_fixed_limits(template.descriptors)
+    set_fixed_limits(template.descriptors)
     if has_proc:
         with open("/proc/self/oom_score_adj", "w") as f:
             f.write("1000")
@@ -103,7 +103,7 @@ def _isolate_network(template: Template) -> None:
     sc.unshare(flags)
 
 
-def _set_fixed_limits(descriptors: int) -> None:
+def set_fixed_limits(descriptors: int) -> None:
     for kind, value in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
@@ -115,7 +115,8 @@ def _set_fixed_limits(descriptors: int) -> None:
     ):
         _, hard = resource.getrlimit(kind)
         if hard == resource.RLIM_INFINITY or hard > value:
-            resource.setrlimit(kind, (value, value))
+            with contextlib.suppress(ValueError):  # gVisor, as a container's runtime, has no such resource to bound
+                resource.setrlimit(kind, (value, value))
 
 
 def _become(order: Order, *, nested: bool) -> None:

@@ -9,11 +9,8 @@ from collections.abc import Mapping
 
 from ringfence.base.errors import InputError, LimitError, SandboxError
 from ringfence.guest import wire
-from ringfence.sandbox.job import Device, Limits
+from ringfence.sandbox.job import Limits
 from ringfence.sandbox.native.child import Child, NeverStarted, User
-from ringfence.sandbox.outcome import DeviceReport
-
-_ACCELERATORS = ("gpu", "npu")
 
 
 def send_order(child: Child, limits: Limits, order: bytes) -> None:
@@ -81,10 +78,3 @@ def _enter(here: int, folder: str, user: User) -> int:
     inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
     os.close(here)
     return inner
-
-
-def device_report(requested: Device) -> DeviceReport:
-    if requested not in _ACCELERATORS:
-        return DeviceReport(requested=requested)
-    notice = f"the native backend gives jobs no {requested.upper()}: this ran on the CPU"
-    return DeviceReport(requested=requested, notice=notice)

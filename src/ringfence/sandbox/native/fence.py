@@ -9,7 +9,9 @@ from dataclasses import replace
 from ringfence.base.errors import RefusedError
 from ringfence.sandbox import OnOutput, artifacts
 from ringfence.sandbox.answer import answer
+from ringfence.sandbox.devices import Devices
 from ringfence.sandbox.job import Cancel, Job, Limits, Mount, check_artifacts_dir
+from ringfence.sandbox.keeping import keep_in
 from ringfence.sandbox.native import dispatch
 from ringfence.sandbox.native.child import Child, NeverStarted, Shape
 from ringfence.sandbox.native.isolation import Means
@@ -17,7 +19,7 @@ from ringfence.sandbox.native.pools import Pools
 from ringfence.sandbox.native.session import NativeSession
 from ringfence.sandbox.native.watch import Watch
 from ringfence.sandbox.order import job_order
-from ringfence.sandbox.outcome import Outcome
+from ringfence.sandbox.outcome import DeviceReport, Outcome
 from ringfence.sandbox.verdict import judge
 
 _MS = 1000.0
@@ -33,6 +35,7 @@ class NativeSandbox:
         self._pools, self.means, self._maximum = pools, means, maximum
         self._allow_weaker = allow_weaker
         self._running = threading.BoundedSemaphore(max_running)
+        self._devices = Devices(self.run, "native", maximum=maximum, why="its /dev has none of the host's devices")
 
     def run(self, job: Job, *, on_output: OnOutput | None = None, cancel: Cancel | None = None) -> Outcome:
         self.check(job.limits)
@@ -41,25 +44,35 @@ class NativeSandbox:
             mount.check_host()
         if job.artifacts_dir is not None:
             check_artifacts_dir(job.artifacts_dir, mounts)
+        device = self._devices.report(job.device)  # before this job takes the place that the probe may need
         with self._running:
             shape = Shape(job.limits.disk_mb, mounts)
             for _ in range(_TRIES):
                 try:
-                    return self._run_in_one(shape, job, on_output, cancel)
+                    return self._run_in_one(shape, job, device, on_output, cancel)
                 except NeverStarted:
                     continue  # a parked child that something killed, such as a host out of memory
-            return self._run_in_one(shape, job, on_output, cancel)
+            return self._run_in_one(shape, job, device, on_output, cancel)
 
-    def _run_in_one(self, shape: Shape, job: Job, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
+    def _run_in_one(
+        self, shape: Shape, job: Job, device: DeviceReport, on_output: OnOutput | None, cancel: Cancel | None
+    ) -> Outcome:
         started = time.monotonic()
         child, parked = self._pools.pool_for(job.code).take(shape)
         try:
-            return self._run_in(child, job, on_output, cancel, {"parked" if parked else "forked": _since(started)})
+            stages = {"parked" if parked else "forked": _since(started)}
+            return self._run_in(child, job, device, on_output, cancel, stages)
         finally:
             child.discard()
 
     def _run_in(
-        self, child: Child, job: Job, on_output: OnOutput | None, cancel: Cancel | None, stages: dict[str, float]
+        self,
+        child: Child,
+        job: Job,
+        device: DeviceReport,
+        on_output: OnOutput | None,
+        cancel: Cancel | None,
+        stages: dict[str, float],
     ) -> Outcome:
         started = time.monotonic()
         dispatch.put_files(child, job.files)
@@ -76,12 +89,12 @@ class NativeSandbox:
         verdict = judge(evidence, counters, job.limits, command=job.code is None)
         if job.driver == "script" and verdict.status == "exit":
             verdict = replace(verdict, result=None)  # only a driver speaks after its program has left
-        collected = artifacts.collect(child.work, into=job.artifacts_dir, baseline=baseline)
+        collected = artifacts.collect(child.work, keep=keep_in(job.artifacts_dir), baseline=baseline)
         stages["collect"] = _since(ended)
         return answer(
             stdout=watch.stdout, stderr=watch.stderr, evidence=evidence, counters=counters, verdict=verdict,
             collected=collected, limits=job.limits, backend="native", isolation=self.means.describe(),
-            device=dispatch.device_report(job.device), stages=stages,
+            device=device, stages=stages,
         )  # fmt: skip
 
     def open_session(

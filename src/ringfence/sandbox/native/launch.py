@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 
 from ringfence.base.config import Settings
 from ringfence.base.errors import SettingsError
 from ringfence.sandbox.job import Limits
+from ringfence.sandbox.maximum import configured_maximum
 from ringfence.sandbox.native import blocks, cgroup, messages, profiles, syscalls as sc
 from ringfence.sandbox.native.child import Cradle, User, Users
 from ringfence.sandbox.native.fence import NativeSandbox
@@ -34,7 +34,7 @@ def open_native(
     return NativeSandbox(
         Pools(make_pool, profiles.PROFILES[profile] if preload else profiles.Profile()),
         means,
-        maximum=_maximum(settings),
+        maximum=configured_maximum(settings),
         max_running=settings.max_running,
         allow_weaker=allow_weaker,
     )
@@ -83,12 +83,3 @@ def _users(settings: Settings, means: Means, block: blocks.Block) -> Users:
         return Users([User(os.getuid(), os.getgid())], distinct=False)
     first = settings.uid_base + block.number * blocks.UIDS_PER_BLOCK
     return Users([User(uid, uid) for uid in range(first, first + blocks.UIDS_PER_BLOCK)], distinct=True)
-
-
-def _maximum(settings: Settings) -> Limits | None:
-    """The configured maximum; None where nothing is configured. What is not configured is not bounded."""
-    names = [f.name for f in fields(Limits)]
-    most = {name: getattr(settings, f"max_{name}") for name in names}
-    if all(value is None for value in most.values()):
-        return None
-    return Limits.widest(**{name: value for name, value in most.items() if value is not None})

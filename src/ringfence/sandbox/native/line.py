@@ -16,31 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ringfence.base.errors import MountError, SandboxError
+from ringfence.sandbox.environ import guest_environ
 from ringfence.sandbox.native import messages
 from ringfence.sandbox.native.blocks import Block
 
 PACKAGE_PARENT = str(Path(__file__).resolve().parents[3])
 _START_SECONDS = 120.0
-
-# All that a job ever sees of an environment. One thread for each numeric library: the zygote must be
-# single-threaded to make namespaces, and a job's CPUs are its own to spend.
-_ENVIRON = {
-    "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-    "HOME": "/job",
-    "USER": "guest",
-    "LANG": "C.UTF-8",
-    "TMPDIR": "/tmp",
-    "XDG_CACHE_HOME": "/tmp/.cache",  # or caches would be artifacts
-    "MPLBACKEND": "Agg",
-    "MPLCONFIGDIR": "/tmp/matplotlib",
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-    "JE_ARROW_MALLOC_CONF": "background_thread:false",
-    "PYTHONHASHSEED": "0",
-    "PYTHONDONTWRITEBYTECODE": "1",
-}
 
 # This very copy of ringfence, whatever else is installed; but nothing beside it may stand in for the standard library.
 _BOOT = (
@@ -64,7 +45,7 @@ class Line:
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-s", "-B", "-c", _BOOT, PACKAGE_PARENT, *map(str, fds)],
-                env=_ENVIRON, pass_fds=fds, cwd="/", start_new_session=True,
+                env=guest_environ(str(Path(sys.executable).parent)), pass_fds=fds, cwd="/", start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaints,
             )  # fmt: skip
         except OSError as e:

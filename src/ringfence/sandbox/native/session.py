@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from ringfence.base.errors import JobError, LimitError, SandboxError
 from ringfence.sandbox import OnOutput, artifacts
 from ringfence.sandbox.answer import answer
+from ringfence.sandbox.held import GRACE_SECONDS, HeldSession
 from ringfence.sandbox.job import Cancel, Limits
+from ringfence.sandbox.keeping import in_memory
 from ringfence.sandbox.native import dispatch
 from ringfence.sandbox.native.child import Child
 from ringfence.sandbox.native.isolation import Means
 from ringfence.sandbox.native.watch import Watch
 from ringfence.sandbox.order import session_order
-from ringfence.sandbox.outcome import Outcome
-from ringfence.sandbox.source import check_source
+from ringfence.sandbox.outcome import DeviceReport, Outcome
 from ringfence.sandbox.verdict import judge
 
-_GRACE_SECONDS = 2.0
 
-
-class NativeSession:
-    """Safe from many threads: cells wait for each other."""
-
+class NativeSession(HeldSession):
     def __init__(
         self,
         child: Child,
@@ -37,46 +32,18 @@ class NativeSession:
         idle_seconds: float,
         seed: int | None,
     ) -> None:
-        self._child, self._limits, self._check, self._means = child, limits, check, means
-        self._idle_seconds = idle_seconds
-        self._lock = threading.Lock()
-        self._ended: str | None = None
+        super().__init__(limits, check=check, idle_seconds=idle_seconds)
+        self._child, self._means = child, means
         self._stamps = artifacts.stamps(child.work)
-        self._timer: threading.Timer | None = None
         dispatch.send_order(child, limits, session_order(limits, seed, counted=child.group is not None))
         self._rest()
 
     @property
     def alive(self) -> bool:
-        return self._ended is None and self._child.alive
+        return super().alive and self._child.alive
 
-    def run(
-        self,
-        code: str,
-        *,
-        limits: Limits | None = None,
-        on_output: OnOutput | None = None,
-        cancel: Cancel | None = None,
-    ) -> Outcome:
-        check_source(code)
-        limits = limits or self._limits
-        self._check(limits)
-        if limits.disk_mb != self._limits.disk_mb:
-            raise JobError("disk_mb cannot change within a session: set it when you open one")
-        with self._lock:
-            if self._ended is not None:
-                raise SandboxError(f"this session has ended ({self._ended}): open another")
-            self._stop_timer()
-            try:
-                dispatch.apply_limits(self._child, limits)
-            except LimitError:
-                self._rest()
-                raise
-            try:
-                return self._run_cell(code, limits, on_output, cancel)
-            except BaseException:
-                self._end("a cell could not be run")  # or it would go on with nobody watching
-                raise
+    def _apply(self, limits: Limits) -> None:
+        dispatch.apply_limits(self._child, limits)
 
     def _run_cell(self, code: str, limits: Limits, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
         started = time.monotonic()
@@ -86,7 +53,7 @@ class NativeSession:
 
         def interrupt() -> float:
             self._child.interrupt()
-            return _GRACE_SECONDS
+            return GRACE_SECONDS
 
         watch.interrupt = interrupt
         dispatch.send(self._child, json.dumps({"code": code}).encode(), limits.wall_seconds)
@@ -97,7 +64,7 @@ class NativeSession:
             evidence = replace(evidence, killed=watch.interrupted)
         counters = self._child.counters().since(before)
         verdict = judge(evidence, counters, limits)
-        collected = artifacts.collect(self._child.work, into=None, baseline=self._stamps)
+        collected = artifacts.collect(self._child.work, keep=in_memory, baseline=self._stamps)
         self._stamps = artifacts.stamps(self._child.work)
         if evidence.exit is not None:
             self._end(verdict.reason)
@@ -107,40 +74,11 @@ class NativeSession:
         return answer(
             stdout=watch.stdout, stderr=watch.stderr, evidence=evidence, counters=counters, verdict=verdict,
             collected=collected, limits=limits, backend="native", isolation=self._means.describe(),
-            device=dispatch.device_report("auto"), stages={"run": round((ended - started) * 1000, 3)},
+            device=DeviceReport(), stages={"run": round((ended - started) * 1000, 3)},
         )  # fmt: skip
 
-    def _rest(self) -> None:
-        """Stop what the cell left running: between cells nobody watches its limits. Then count idle time."""
-        if not self._child.pause():
-            self._end("it left processes running that could not be stopped")
-            return
-        self._timer = threading.Timer(self._idle_seconds, self._end_idle)
-        self._timer.daemon = True
-        self._timer.start()
+    def _pause(self) -> bool:
+        return self._child.pause()
 
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _end_idle(self) -> None:
-        with self._lock:
-            if self._timer is not None:  # no cell came between the timer's firing and our lock
-                self._end(f"idle for {self._idle_seconds:g} s")
-
-    def _end(self, why: str) -> None:
-        if self._ended is None:
-            self._ended = why
-            self._stop_timer()
-            self._child.discard()
-
-    def close(self) -> None:
-        with self._lock:
-            self._end("it was closed")
-
-    def __enter__(self) -> NativeSession:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def _discard(self) -> None:
+        self._child.discard()

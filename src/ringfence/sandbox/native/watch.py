@@ -19,11 +19,10 @@ from ringfence.sandbox.evidence import Census, Counters, Evidence, Exit, Kill
 from ringfence.sandbox.job import Cancel, Limits
 from ringfence.sandbox.native import census
 from ringfence.sandbox.native.child import Child, NeverStarted
-from ringfence.sandbox.streams import Heard
+from ringfence.sandbox.streams import Heard, is_flood
 
 _CHUNK = 1 << 16
 _REPORT_ROOM = 1 << 20  # for a traceback beside the largest result
-_FLOOD = 256  # a program that writes this many times its cap is stopped: draining it costs the host CPU
 _TICK_SECONDS = 0.05
 _TINY, _DRIBBLES, _BREATH_SECONDS = 1024, 16, 0.002
 _KILL_SECONDS = 30.0
@@ -183,7 +182,7 @@ class Watch:
             if now > self._kill_deadline:
                 raise SandboxError("a job could not be killed: look for its processes with `ps`")
             return
-        if self.stdout.seen + self.stderr.seen > _FLOOD * max(self._limits.output_bytes, 1 << 16):
+        if is_flood(self.stdout.seen + self.stderr.seen, self._limits.output_bytes):
             self._kill("output_limit")
         elif now >= self._deadline:
             self._stop("timeout")

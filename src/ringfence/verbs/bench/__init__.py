@@ -7,7 +7,6 @@ A peer that is not here is left out and the report says why; no number is ever e
 from __future__ import annotations
 
 import os
-import platform
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ringfence.base.errors import SettingsError
+from ringfence.verbs.bench.machine import describe_machine
 from ringfence.verbs.bench.native import (
     ON_DEMAND,
     PARKED,
@@ -28,7 +28,7 @@ from ringfence.verbs.bench.native import (
     wait_parked,
 )
 from ringfence.verbs.bench.peers import IMPORT_PANDAS, IMPORT_QUANT, Docker, PeerMissing, Plain
-from ringfence.verbs.bench.report import BenchReport, Machine, judge
+from ringfence.verbs.bench.report import BenchReport, judge
 from ringfence.verbs.bench.rounds import RATE_CODE, Findings, Plan, Sides, all_rounds
 from ringfence.verbs.bench.workload import Outside, calibrated_job
 
@@ -112,20 +112,3 @@ def _find_peers(
     else:
         peers |= {f"docker_{name}": partial(docker.run, code) for name, code in usable.items()}
     return peers, docker
-
-
-def describe_machine(load: float, docker: str | None, isolation: dict[str, str]) -> Machine:
-    return Machine(
-        cores=len(os.sched_getaffinity(0)),
-        cpu=_cpu_model(Path("/proc/cpuinfo")),
-        kernel=platform.release(),
-        python=platform.python_version(),
-        load_before=load,
-        docker=docker,
-        isolation=isolation,
-    )
-
-
-def _cpu_model(cpuinfo: Path) -> str:
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

@@ -20,7 +20,6 @@ from tempfile import TemporaryDirectory
 from ringfence.base.errors import RefusedError, SandboxError, SettingsError
 from ringfence.trade.arrow import write_bars
 from ringfence.trade.bars import Floats
-from ringfence.verbs.bench import describe_machine
 from ringfence.verbs.bench.backtest_agree import Agreement, Rule, agree
 from ringfence.verbs.bench.backtest_bars import first_bars, make_bars, write_table
 from ringfence.verbs.bench.backtest_report import (
@@ -44,6 +43,7 @@ from ringfence.verbs.bench.backtest_sides import (
     run_inside,
     run_outside,
 )
+from ringfence.verbs.bench.machine import describe_machine
 from ringfence.verbs.bench.native import TRIVIAL, open_parking, run_checked
 from ringfence.verbs.bench.peers import PeerMissing
 

@@ -22,6 +22,10 @@ MEASUREMENTS: Mapping[str, str] = {
     "plain_quant": "python -c: numpy, pandas, talib, backtesting",
     "docker_pandas": "docker run: numpy, pandas",
     "docker_quant": "docker run: numpy, pandas, talib, backtesting",
+    "warm_trivial": "parked container: result = 1",
+    "warm_pandas": "parked container: pandas rolling",
+    "made_trivial": "container made on demand: result = 1",
+    "docker_guest_quant": "docker run of the guest image: numpy, pandas, talib, backtesting",
     "workload_inside": "0.5 s workload inside",
     "workload_outside": "0.5 s workload outside",
 }
@@ -157,6 +161,13 @@ def judge(measurements: Mapping[str, Timing], rates: Mapping[str, Rate]) -> tupl
             "at most",
         ),
     )
+
+
+def ratio_target(
+    measurements: Mapping[str, Timing], name: str, meaning: str, above: str, below: str, target: float
+) -> Target:
+    """A promise that one thing takes so many times as long as another."""
+    return _target(name, meaning, measurements[above].median_ms / measurements[below].median_ms, target)
 
 
 def _target(name: str, meaning: str, value: float | None, target: float, bound: Bound = "at least") -> Target:

@@ -1,0 +1,1 @@
+../src/ringfence/verbs/image/libraries.Dockerfile

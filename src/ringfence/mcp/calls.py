@@ -1,0 +1,127 @@
+"""How a call runs: in its turn, in a thread, with progress, and stopped when nobody waits for it any more.
+
+Blocking work has a daemon thread of its own: one that hangs on a network must keep neither the server from ending
+nor the next call from running. A caller that cancels or goes away sets the job's Cancel, and the sandbox is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+import anyio
+
+from ringfence.base.errors import RefusedError
+from ringfence.sandbox.job import Cancel
+
+T = TypeVar("T")
+
+_TICK_SECONDS = 2.0  # between two reports of progress
+_GRACE_SECONDS = 10.0  # for a cancelled job to end: a sandbox that is killed needs far less
+
+Report = Callable[[float, float | None, str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Whom a call is for. `gone` is set when the connection it came on is lost."""
+
+    report: Report
+    gone: asyncio.Event | None = None
+
+
+class CallerGone(Exception):
+    """Nobody waits for the answer any more."""
+
+
+class Calls:
+    """At most `most` calls run at once. `waiting` more wait, in the order in which they came."""
+
+    def __init__(self, *, most: int, waiting: int) -> None:
+        self._most, self._waiting = most, waiting
+        self._turns = anyio.Semaphore(most, fast_acquire=True)
+
+    async def run(self, caller: Caller, work: Callable[[Cancel], T], *, seconds: float | None, doing: str) -> T:
+        """`seconds` is the most that it should take, for the report of progress."""
+        if self._turns.value == 0 and self._turns.statistics().tasks_waiting >= self._waiting:
+            raise RefusedError(
+                f"the server is busy: {self._most} calls run and {self._waiting} wait; try again in some seconds"
+            )
+        task = _Task(work)
+        async with anyio.create_task_group() as group:
+            group.start_soon(_tell, caller, task, seconds, doing)
+            if caller.gone is not None:
+                group.start_soon(_leave, caller.gone, group.cancel_scope)
+            async with self._turns:
+                await task.run()
+            group.cancel_scope.cancel()
+        return task.result()
+
+
+class _Task(Generic[T]):
+    def __init__(self, work: Callable[[Cancel], T]) -> None:
+        self._work = work
+        self._answer: list[T] = []
+        self._error: BaseException | None = None
+        self.started: float | None = None
+
+    async def run(self) -> None:
+        self.started = time.monotonic()
+        done, cancel = asyncio.Event(), Cancel()
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._body, args=(cancel, done, loop), name="ringfence-call", daemon=True).start()
+        try:
+            await done.wait()
+        except asyncio.CancelledError:
+            cancel.set()
+            with anyio.move_on_after(_GRACE_SECONDS, shield=True):
+                await done.wait()
+            raise
+        finally:
+            if done.is_set():  # else the thread may still look at it
+                cancel.close()
+
+    def _body(self, cancel: Cancel, done: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
+        with self:
+            self._answer.append(self._work(cancel))
+        with contextlib.suppress(RuntimeError):  # the server has ended meanwhile
+            loop.call_soon_threadsafe(done.set)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> Literal[True]:
+        """Whatever is raised in the thread is kept, and raised again by `result` where the caller is."""
+        self._error = error
+        return True
+
+    def result(self) -> T:
+        if self._error is not None:
+            raise self._error
+        if not self._answer:
+            raise CallerGone
+        return self._answer[0]
+
+
+async def _tell(caller: Caller, task: _Task[T], seconds: float | None, doing: str) -> None:
+    began = time.monotonic()
+    while True:
+        await anyio.sleep(_TICK_SECONDS)
+        now = time.monotonic()
+        if task.started is None:
+            message = f"waiting for other calls, {now - began:.0f} s"
+        else:
+            most = "" if seconds is None else f" of at most {seconds:g} s"
+            message = f"{doing}, {now - task.started:.0f} s{most}"
+        with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+            await caller.report(now - began, None, message)
+
+
+async def _leave(gone: asyncio.Event, scope: anyio.CancelScope) -> None:
+    await gone.wait()
+    scope.cancel()

@@ -1,0 +1,82 @@
+"""A stored Run, cut to what a model can read: the numbers always, long lists only when they are asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Literal, get_args
+
+from pydantic import JsonValue
+
+from ringfence.mcp.answers import RunAnswer
+from ringfence.mcp.text import one_line, untrusted
+from ringfence.sandbox.job import Json
+
+Part = Literal["trades", "orders", "fills", "equity", "benchmark", "indicators", "outcome", "mounts", "code"]
+
+_ALWAYS = (
+    "run_id", "verdict", "reason", "provenance", "lookahead", "metrics", "statistics", "draft", "bars", "engine",
+    "seed", "warnings", "healed", "guidance",
+)  # fmt: skip
+_CURVES = ("equity", "benchmark")
+_SHOWN = ("total_return", "buy_and_hold", "cagr", "sharpe", "max_drawdown", "trades", "win_rate", "exposure")
+
+
+def run_answer(document: Mapping[str, Json], code: str, parts: Sequence[Part], most: int) -> RunAnswer:
+    """At most `most` entries of each list: the first of trades, and points spread over the whole of a curve."""
+    details: dict[str, JsonValue] = {}
+    left_out: dict[str, int] = {}
+    for name in get_args(Part):
+        value = code if name == "code" else document.get(name)
+        size = len(value) if isinstance(value, (Sequence, Mapping)) else 0
+        if name not in parts:
+            if size:
+                left_out[name] = size
+            continue
+        details[name], missing = _cut(name, value, most)
+        if missing:
+            left_out[name] = missing
+    values = {name: document[name] for name in _ALWAYS}
+    return RunAnswer.model_validate({**values, "details": details, "left_out": left_out})
+
+
+def run_text(answer: RunAnswer, *, details: bool = True) -> str:
+    """The verdict and the handful of numbers that one looks at first."""
+    lines = [
+        f"Run {answer.run_id}: {answer.verdict}, {answer.provenance}, look-ahead {answer.lookahead.get('status')}.",
+    ]
+    figures = answer.metrics or answer.statistics or {}
+    shown = {name: figures[name] for name in _SHOWN if figures.get(name) is not None}
+    own = {"reason": answer.reason, "warnings": "\n".join(answer.warnings), "guidance": "\n".join(answer.guidance)}
+    if answer.metrics is not None and shown:  # computed by the host
+        lines.append(", ".join(f"{name} {_number(value)}" for name, value in shown.items()))
+    elif figures:
+        own["statistics"] = one_line(json.dumps(figures), 2000)
+    if answer.details and details:
+        own["details"] = json.dumps(answer.details)
+    if answer.left_out:
+        lines.append(f"runs_get gives more: {', '.join(f'{name} ({n})' for name, n in answer.left_out.items())}.")
+    return "\n".join([*lines, untrusted(own)]).rstrip()
+
+
+def _cut(name: str, value: Json, most: int) -> tuple[JsonValue, int]:
+    if name in _CURVES and isinstance(value, Sequence):
+        points = _spread(value, most)
+        return points, len(value) - len(points)
+    if name == "indicators" and isinstance(value, Mapping):
+        return {key: _spread(curve, most) for key, curve in value.items() if isinstance(curve, Sequence)}, 0
+    if isinstance(value, list):
+        return value[:most], max(0, len(value) - most)
+    return value, 0  # type: ignore[return-value]  # our Json is pydantic's
+
+
+def _spread(curve: Sequence[Json], most: int) -> list[JsonValue]:
+    """Points over all of it, the first and the last among them."""
+    if len(curve) <= most:
+        return list(curve)  # type: ignore[arg-type]  # our Json is pydantic's
+    step = (len(curve) - 1) / max(1, most - 1)
+    return [curve[round(i * step)] for i in range(most)]  # type: ignore[misc]  # our Json is pydantic's
+
+
+def _number(value: JsonValue) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,95 @@
+"""Backtest a strategy, and store the Run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, JsonValue
+
+from ringfence.mcp.answers import BacktestAnswer, outcome_values
+from ringfence.mcp.calls import Caller
+from ringfence.mcp.desk import Desk
+from ringfence.mcp.leavings import Left, keep
+from ringfence.mcp.run_view import run_answer, run_text
+from ringfence.mcp.text import describe
+from ringfence.mcp.tool import Arguments, Reply, Tool
+from ringfence.mcp.tools.limits import MemoryMb, Timeout
+from ringfence.sandbox.job import Cancel
+from ringfence.sandbox.outcome import Outcome
+
+if TYPE_CHECKING:
+    from ringfence.mcp.backtests import Stored
+
+_TRADES_SHOWN = 10
+
+
+class BacktestArguments(Arguments):
+    code: str = Field(description="The text of a strategy: a class of Strategy with init and next, or a script.")
+    data: str | list[str] | None = Field(
+        default=None,
+        description="Prices, such as sample:GOOG, synthetic:gbm?seed=1, yahoo:AAPL, alpaca:AAPL or csv:FILE. "
+        "Without it a script must bring its own.",
+    )
+    parameters: dict[str, JsonValue] = Field(default_factory=dict, description="Parameters of the strategy by name.")
+    name: str = Field(default="strategy", description="What the strategy is stored as.", min_length=1, max_length=100)
+    class_name: str | None = Field(default=None, description="Which class, where the text has several.")
+    symbols: list[str] = Field(default_factory=list, description="Only these instruments.")
+    start: str | None = Field(default=None, description="First day to trade; earlier bars warm up.")
+    end: str | None = Field(default=None, description="Last day.")
+    timeframe: str | None = Field(default=None, description="Length of a bar, such as 1d.")
+    cash: float = Field(default=100_000.0, description="Money to begin with.")
+    fees: float = Field(default=0.001, description="Fraction of each fill's value.")
+    slippage_bps: float = Field(default=2.0, description="Against you, on market and stop orders.")
+    spread_bps: float = Field(default=0.0, description="Between bid and ask.")
+    margin: float = Field(default=1.0, description="Share of a position that must be covered.")
+    fractional: bool = Field(default=False, description="Trade parts of a share.")
+    shorting: bool = Field(default=True, description="Whether to sell short.")
+    both_in_one_bar: Literal["stop_first", "target_first"] = "stop_first"
+    close_at_end: bool = Field(default=False, description="Sell what is held on the last bar.")
+    lookahead: bool = Field(default=True, description="Run again without the future and compare.")
+    streamed: bool = Field(default=False, description="Hand in bars one by one: the future is never inside.")
+    heal: bool = Field(default=True, description="Mend a failing script where it is known how.")
+    seed: int = Field(default=0, description="Seed of its random numbers.", ge=0)
+    timeout: Timeout = None
+    memory_mb: MemoryMb = None
+
+    @property
+    def specs(self) -> list[str]:
+        return [self.data] if isinstance(self.data, str) else list(self.data or [])
+
+
+async def _backtest(desk: Desk, given: BacktestArguments, caller: Caller) -> Reply:
+    limits = desk.bounds["backtest"].limits({"wall_seconds": given.timeout, "memory_mb": given.memory_mb})
+
+    def work(cancel: Cancel) -> tuple[Stored, Outcome, Left]:
+        from ringfence.mcp.backtests import run_and_store  # the engine and the store: half a second, once
+
+        done = run_and_store(desk, given, limits, cancel)
+        outcome = replace(done.finished.outcome, result=None)  # the order log; what came of it is the Run
+        return done, outcome, keep(desk.shelf, outcome)
+
+    doing = "the backtest runs, one run after another, each"
+    done, outcome, left = await desk.calls.run(caller, work, seconds=limits.wall_seconds, doing=doing)
+    run = run_answer(done.run.json, done.run.draft.text, ["trades"], _TRADES_SHOWN)
+    run = run.model_copy(update={"warnings": [*run.warnings, *done.remarks]})
+    values: dict[str, JsonValue] = outcome_values(outcome, left.kept) | {"run": run.model_dump(mode="json")}
+    text = f"{run_text(run, details=False)}\n{describe(outcome, left.kept)}"
+    return Reply(answer=BacktestAnswer.model_validate(values), text=text, blocks=left.blocks)
+
+
+TOOLS = (
+    Tool(
+        name="backtest_run",
+        title="Backtest a strategy",
+        description="Run a strategy against history in the sandbox. The host replays its orders and computes the "
+        "metrics, and runs it again without the future to find look-ahead. The Run is stored: runs_get shows all of "
+        "it. A strategy that fails or does not trade is a normal answer: see run.verdict and run.reason.",
+        arguments=BacktestArguments,
+        answer=BacktestAnswer,
+        call=_backtest,
+        preset="backtest",
+        idempotent=True,
+        open_world=True,  # the host fetches prices where the data says so; the strategy has no network
+    ),
+)

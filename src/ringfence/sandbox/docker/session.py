@@ -1,0 +1,82 @@
+"""A session in a container that stays, and runs cell after cell."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from ringfence.sandbox import OnOutput
+from ringfence.sandbox.answer import answer
+from ringfence.sandbox.docker import frames
+from ringfence.sandbox.docker.box import Box
+from ringfence.sandbox.docker.watch import Watch
+from ringfence.sandbox.held import GRACE_SECONDS, HeldSession
+from ringfence.sandbox.job import Cancel, Limits
+from ringfence.sandbox.keeping import in_memory
+from ringfence.sandbox.order import session_order
+from ringfence.sandbox.outcome import DeviceReport, Outcome
+from ringfence.sandbox.verdict import judge
+
+
+class DockerSession(HeldSession):
+    def __init__(
+        self,
+        box: Box,
+        limits: Limits,
+        *,
+        check: Callable[[Limits], None],
+        isolation: Mapping[str, str],
+        discard: Callable[[Box], None],
+        idle_seconds: float,
+        seed: int | None,
+    ) -> None:
+        super().__init__(limits, check=check, idle_seconds=idle_seconds)
+        self._box, self._isolation, self._drop = box, isolation, discard
+        self._stopped = True
+        box.apply(limits)
+        box.begin(frames.ORDER, limits, session_order(limits, seed, counted=True), running=False)
+        self._rest()
+
+    @property
+    def alive(self) -> bool:
+        return super().alive and self._box.alive
+
+    def _apply(self, limits: Limits) -> None:
+        self._box.apply(limits)
+
+    def _run_cell(self, code: str, limits: Limits, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
+        started = time.monotonic()
+        watch = Watch(self._box, limits, on_output=on_output, cancel=cancel)
+
+        def interrupt() -> float:
+            self._box.send(frames.INTERRUPT)
+            return GRACE_SECONDS
+
+        watch.interrupt = interrupt
+        self._box.begin(frames.CELL, limits, json.dumps({"code": code}).encode())
+        evidence = watch.until_ended()
+        ended = time.monotonic()
+        if watch.interrupted and evidence.killed is None:
+            # The cell let go when it was interrupted: stopped all the same, and the session lives.
+            evidence = replace(evidence, killed=watch.interrupted)
+        verdict = judge(evidence, watch.counters, limits)
+        collected = self._box.collect(in_memory)
+        self._stopped = watch.stopped
+        if evidence.exit is not None:
+            self._end(verdict.reason)
+            verdict = replace(verdict, reason=f"{verdict.reason}; the session ended with it")
+        else:
+            self._rest()
+        return answer(
+            stdout=watch.stdout, stderr=watch.stderr, evidence=evidence, counters=watch.counters, verdict=verdict,
+            collected=collected, limits=limits, backend="docker", isolation=self._isolation,
+            device=DeviceReport(), stages={"run": round((ended - started) * 1000, 3)},
+        )  # fmt: skip
+
+    def _pause(self) -> bool:
+        return self._stopped  # the keeper has stopped them before it said that the cell ended
+
+    def _discard(self) -> None:
+        self._drop(self._box)
