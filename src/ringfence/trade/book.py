@@ -106,8 +106,8 @@ class Pending:
         self.quantity: float | None = intent.quantity
         self.filled: float = 0
         self.price: float | None = None
-        held = market.holding
-        self.opposes_long = bool(held) and held[0].quantity > 0  # as things stood when it was given
+        # As things stood when it was given; only an order to close is asked.
+        self.opposes_long = intent.action == "close" and market.holding.is_long
         self.triggered = False  # a stop-limit order whose stop was reached
         self.best = market.last if intent.kind == "trailing_stop" else market.shown  # only that kind looks at it
 
@@ -172,6 +172,7 @@ class Book:
         self.whole = not rules.fractional
         self.free = not any((rules.costs.percent, rules.costs.per_share, rules.costs.minimum))
         self.lots: list[Lot] = []  # all there ever were, by their id
+        self.shorts = 0  # how many of those that are held are short
 
     def money(self, value: float) -> float:
         """A plain number as the kind of number that this book counts in."""
@@ -288,7 +289,7 @@ class Book:
             market.shown = market.close
             if market.orders:
                 fills.move_trails(market)
-        at_risk = self._at_risk()
+        at_risk = self.margin < 1 or self.shorts > 0  # written out: it is asked on every bar that an order feels
         if self.ruined is None and (at_risk or self.cash <= 0) and self.equity() <= 0:
             self._ruin()
         for market in self.markets if at_risk else active:
@@ -296,12 +297,7 @@ class Book:
 
     def _at_risk(self) -> bool:
         """Whether the account can come to nothing: not while it holds only what it has paid for in full."""
-        if self.margin < 1:
-            return True
-        for market in self.markets:  # noqa: SIM110  # asked on every bar that an order feels; any() takes thrice as long
-            if market.holding and market.holding[0].quantity < 0:
-                return True
-        return False
+        return self.margin < 1 or self.shorts > 0
 
     def _ruin(self) -> None:
         self.ruined = self.now
@@ -350,6 +346,8 @@ class Book:
         market, intent = order.market, order.intent
         lot = Lot(self, market, len(self.lots), order.id, quantity, price, fee, intent.reason)
         self.lots.append(lot)
+        if quantity < 0:
+            self.shorts += 1
         sl, tp, sl_pct, tp_pct, trail_pct = intent[12:17]
         if sl_pct is not None:
             sl = price * (1 - self.money(sl_pct) if quantity > 0 else 1 + self.money(sl_pct))
@@ -372,6 +370,8 @@ class Book:
         self.fills.append(Filled._make((order_id, self.now, market.index, -signed, price, fee, reason)))
         if signed == lot.quantity:
             market.holding.remove(lot)
+            if signed < 0:
+                self.shorts -= 1
         else:
             lot.quantity -= signed
             lot.fee -= share

@@ -100,7 +100,8 @@ def _tail(returns: Floats) -> tuple[float | None, float | None]:
         return None, None
     place = (len(returns) - 1) * _TAIL
     below = int(place)
-    ordered = np.partition(returns, (below, below + 1))
+    losses = returns[returns < 0]  # half the work, where there are enough of them
+    ordered = np.partition(losses if len(losses) > below + 1 else returns, (below, below + 1))
     low, high = float(ordered[below]), float(ordered[below + 1])
     return finite(low + (high - low) * (place - below)), finite(float(ordered[: below + 1].mean()))
 
