@@ -15,8 +15,8 @@ import pytest
 from tests.conftest import ROOT
 
 EXTRAS = {
-    "guest", "backtesting", "trade", "postgres", "yahoo", "alpaca", "docker", "service", "mcp", "llm", "ray", "live",
-    "dev", "all",
+    "guest", "backtesting", "trade", "postgres", "yahoo", "alpaca", "docker", "service", "mcp", "llm", "research",
+    "ray", "live", "dev", "all",
 }  # fmt: skip
 
 

@@ -34,6 +34,16 @@ class Settings:
     max_processes: int | None = None
     max_disk_mb: int | None = None
     max_output_bytes: int | None = None
+    model: str | None = None
+    model_url: str | None = None
+    model_key: str | None = field(default=None, repr=False)
+    model_fallback: str | None = None
+    model_seconds: float = 300.0
+    model_retries: int = 4
+    model_run_usd: float | None = None
+    model_day_usd: float | None = None
+    model_run_tokens: int | None = None
+    model_day_tokens: int | None = None
     mcp_max_calls: int = 8
     mcp_max_waiting: int = 64
     mcp_max_sessions: int = 8

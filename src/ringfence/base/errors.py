@@ -15,6 +15,8 @@ what to do next.
     ├── OrderError          71  a strategy or a caller asked a broker for something that makes no sense
     ├── DraftError          72  the text is no strategy: cut off, no class, two classes, unknown parameter
     ├── StoreError          73  the results database cannot be opened, read or written
+    ├── AgentError          74  an author or judge of strategies cannot be had: no model, no key, no answer in time
+    │   └── BudgetError     74  what a run or a day may spend on models is spent
     ├── SettingsError       78  a setting or an option of ours has a value it cannot have
     ├── SandboxError       125  we could not run it
     └── RefusedError       126  we could run it, but not within the rules: over the configured maximum,
@@ -75,6 +77,14 @@ class DraftError(RingfenceError, ValueError):
 
 class StoreError(RingfenceError):
     exit_code = 73
+
+
+class AgentError(RingfenceError):
+    exit_code = 74
+
+
+class BudgetError(AgentError):
+    exit_code = 74
 
 
 class SettingsError(RingfenceError, ValueError):

@@ -14,13 +14,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ringfence.testing.agent import AgentCase as AgentCase, AgentSuite as AgentSuite
     from ringfence.testing.broker import BrokerSuite as BrokerSuite
+    from ringfence.testing.evaluator import EvaluatorSuite as EvaluatorSuite
     from ringfence.testing.fake import FakeSandbox as FakeSandbox, FakeSession as FakeSession, outcome as outcome
     from ringfence.testing.sandbox import SandboxSuite as SandboxSuite
     from ringfence.testing.source import SourceCase as SourceCase, SourceSuite as SourceSuite
     from ringfence.testing.store import StoreSuite as StoreSuite
 
 _HOMES = {
+    "AgentSuite": "ringfence.testing.agent",
+    "AgentCase": "ringfence.testing.agent",
+    "EvaluatorSuite": "ringfence.testing.evaluator",
     "SandboxSuite": "ringfence.testing.sandbox",
     "BrokerSuite": "ringfence.testing.broker",
     "SourceSuite": "ringfence.testing.source",
@@ -32,6 +37,7 @@ _HOMES = {
 }
 
 _SUITES = (
+    "ringfence.testing.agent",
     "ringfence.testing.broker",
     "ringfence.testing.broker_desk",
     "ringfence.testing.broker_orders",
@@ -39,6 +45,7 @@ _SUITES = (
     "ringfence.testing.broker_refusals",
     "ringfence.testing.broker_costs",
     "ringfence.testing.broker_accounts",
+    "ringfence.testing.evaluator",
     "ringfence.testing.jobs",
     "ringfence.testing.sandbox",
     "ringfence.testing.sandbox_artifacts",
@@ -63,7 +70,10 @@ _SUITES = (
 )
 
 __all__ = [
+    "AgentCase",
+    "AgentSuite",
     "BrokerSuite",
+    "EvaluatorSuite",
     "FakeSandbox",
     "FakeSession",
     "SandboxSuite",

@@ -1,0 +1,200 @@
+"""From words to a description: which kind of strategy it is, its statements, and whether they make a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ringfence.agents.rules.conditions import all_of
+from ringfence.agents.rules.pairs import pair
+from ringfence.agents.rules.portfolio import allocation, rotation
+from ringfence.agents.rules.reader import Question, Reader
+from ringfence.agents.rules.statements import Collected, statements
+from ringfence.agents.rules.tokens import Token, read_tokens
+from ringfence.trade.description.lines import lines_of, map_lines
+from ringfence.trade.description.model import (
+    AllIn,
+    AllOf,
+    Condition,
+    Description,
+    Entry,
+    EveryBars,
+    Exit,
+    FixedCash,
+    FixedShares,
+    Not,
+    OnSchedule,
+    RiskPerTrade,
+    Signals,
+    VolatilityTarget,
+)
+
+MOST_CHARACTERS = 4_000
+MOST_NESTED = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understood:
+    description: Description
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misread:
+    """What could not be read, and what is asked. `unread` is a part of the text, `place` where it begins."""
+
+    reason: str
+    understood: str = ""
+    unread: str = ""
+    place: int = 0
+    choices: tuple[str, ...] = ()
+    tokens: tuple[Token, ...] = ()
+
+
+def compile_request(text: str, *, symbols: Sequence[str] = (), timeframe: str = "1d") -> Understood | Misread:
+    """The description of what `text` asks for; every word of it counts."""
+    if len(text) > MOST_CHARACTERS:
+        return Misread(reason=f"the request has {len(text):,} characters: say it in {MOST_CHARACTERS:,}")
+    tokens = read_tokens(text, symbols)
+    if sum(token.kind in ("(", "NOT") for token in tokens) > MOST_NESTED:
+        return Misread(reason=f"more than {MOST_NESTED} brackets and negations: say it with fewer")
+    if not tokens:
+        return Misread(reason="there is nothing to read: say what to buy, and when")
+    reader = Reader(tokens=tokens, timeframe=timeframe)
+    try:
+        made = _read(reader)
+    except Question as question:
+        start, end = question.span
+        return Misread(
+            reason=question.ask,
+            understood=text[:start].strip(),
+            unread=text[start:end],
+            place=start,
+            choices=question.choices,
+            tokens=tuple(tokens),
+        )
+    except RecursionError:
+        return Misread(reason="the request is nested too deeply: use fewer brackets")
+    if isinstance(made, str):
+        return Misread(reason=made, understood=text.strip(), tokens=tuple(tokens))
+    if made is None:
+        return _unread(text, reader)
+    return Understood(description=made, notices=tuple(dict.fromkeys(reader.notices)))
+
+
+def _unread(text: str, reader: Reader) -> Misread:
+    """From the first token that no statement could take to the end of its sentence; unknown words come first."""
+    tokens = reader.tokens
+    unknown = next((n for n, token in enumerate(tokens) if token.kind == "UNKNOWN"), None)
+    first = min(reader.furthest, len(tokens) - 1) if unknown is None else unknown
+    last = first
+    while unknown is None and last + 1 < len(tokens) and tokens[last + 1].kind != "STOP_MARK":
+        last += 1
+    start, end = tokens[first].start, tokens[last].end
+    return Misread(
+        reason="these words were not understood",
+        understood=text[:start].strip(),
+        unread=text[start:end],
+        place=start,
+        tokens=tuple(tokens[first : last + 1]),
+    )
+
+
+def _read(reader: Reader) -> Description | str | None:
+    kinds = {token.kind for token in reader.tokens}
+    if "UNKNOWN" in kinds:
+        return None
+    if kinds & {"PAIR", "ZSCORE", "AGAINST"} or (kinds & {"RATIO", "SPREAD"} and "STDEV" in kinds):
+        return pair(reader)
+    if kinds & {"ROTATE", "TOP", "BOTTOM", "RANKED"} or _chooses(reader.tokens):
+        return rotation(reader)
+    if kinds & {"REBALANCE", "BUY_AND_HOLD"} or ("HOLD" in kinds and "EQUALLY" in kinds) or _weighs(reader.tokens):
+        return allocation(reader)
+    said = statements(reader)
+    return None if said is None else assemble(reader, said)
+
+
+def _chooses(tokens: Sequence[Token]) -> bool:
+    """hold the 3 of …"""
+    runs = zip(tokens, tokens[1:], tokens[2:])
+    return any(
+        a.kind in ("HOLD", "BUY") and b.kind == "NUM" and c.kind in ("OF", "STOCKS", "EVERY_SYMBOL") for a, b, c in runs
+    )
+
+
+def _weighs(tokens: Sequence[Token]) -> bool:
+    """hold 60 % SPY …"""
+    wanted = ("HOLD", "NUM", "PERCENT")
+    if any(tuple(t.kind for t in tokens[n : n + 3]) == wanted for n in range(len(tokens))):
+        return True
+    return [t.kind for t in tokens if t.kind != "STOP_MARK"] == ["HOLD", "SYMBOL"]
+
+
+def assemble(r: Reader, said: Collected) -> Description | str:
+    """One description of all that was said, or what is missing for it to be a strategy."""
+    if not said.entries:
+        if said.exits:
+            return (
+                'it says when to sell, and not when to buy: add "buy when …", '
+                'or write "sell short when …" where that is meant'
+            )
+        return 'it does not say when to buy: add for example "buy when RSI drops below 30"'
+    symbols = tuple(said.symbols)
+    entries = [Entry(side=e.side, when=all_of([e.when, *said.filters])) for e in said.entries]
+    exits = _sided(entries, said.exits)
+    if said.held and not exits:
+        exits = [Exit(side="long", when=Not(part=part)) for part in said.held]
+    if said.kept and exits:
+        return "it says never to sell, and when to sell: leave one of them out"
+    if said.long_only and any(e.side == "short" for e in entries):
+        return "it says long only, and when to sell short: leave one of them out"
+    if "short" in said.left and not any(e.side == "short" for e in entries):
+        return 'it says when to cover, and never sells short: write "sell when …", or add "sell short when …"'
+    guards, sizing = said.guards.made(), said.sizing or AllIn()
+    if guards.trail is not None and guards.trail.rest and not guards.partials:
+        return 'it trails the rest, and sells no part before: add for example "sell half at 5 %"'
+    if isinstance(sizing, RiskPerTrade) and guards.stop is None:
+        return 'risk per trade needs a stop: add for example "stop loss 5 %"'
+    if guards.target is not None and guards.target.kind == "risk" and guards.stop is None:
+        return 'a target in times of the risk needs a stop: add for example "stop loss 5 %"'
+    if isinstance(sizing, VolatilityTarget) and said.adds:
+        return "a position of a target volatility is not added to: leave one of them out"
+    if sum(p.portion for p in guards.partials) > 100.001:
+        return "the parts to sell are more than the whole: make them add up to 100 % at most"
+    if len([e for e in exits if e.portion < 100]) > 1:
+        return "only one part can be sold by a rule; give the others a gain, for example sell half at 5 %"
+    adds = said.adds or (isinstance(sizing, (FixedCash, FixedShares)) and any(_scheduled(e.when) for e in entries))
+    plan = Signals(entries=tuple(entries), exits=tuple(exits), guards=guards, sizing=sizing, adds=adds)
+    made = Description(plan=plan, symbols=symbols, every=said.every and not symbols)
+    made = _own_lines(made)
+    if (
+        not exits
+        and not any((guards.stop, guards.target, guards.trail, guards.partials, guards.time_stop_bars))
+        and not adds
+    ):
+        sides = {e.side for e in entries}
+        if len(sides) == 1:
+            r.notices.append("no exit was given: what it buys it keeps to the end")
+    return made
+
+
+def _sided(entries: list[Entry], exits: list[Exit]) -> list[Exit]:
+    """A bare exit ends what there is: where only short sales are made, those."""
+    sides = {entry.side for entry in entries}
+    return [replace(e, side="short") if sides == {"short"} else e for e in exits]
+
+
+def _scheduled(when: Condition) -> bool:
+    parts = when.parts if isinstance(when, AllOf) else (when,)
+    return any(isinstance(part, (OnSchedule, EveryBars)) for part in parts)
+
+
+def _own_lines(made: Description) -> Description:
+    """Lines of what is traded need no name; a single instrument that only the rules name is what is traded."""
+    named = {line.symbol for line in lines_of(made) if line.symbol}
+    if not made.symbols and not made.every and len(named) == 1:
+        made = replace(made, symbols=tuple(named))
+    if len(made.symbols) == 1:
+        own = made.symbols[0]
+        made = map_lines(made, lambda line: replace(line, symbol="") if line.symbol == own else line)
+    return made

@@ -1,0 +1,148 @@
+"""Conditions in English, from "RSI drops below 30" to "not (A or B)". Each function reads what it knows, or nothing."""
+
+from __future__ import annotations
+
+from ringfence.agents.rules.calendar import calendar
+from ringfence.agents.rules.predicates import predicate
+from ringfence.agents.rules.reader import Reader, period
+from ringfence.trade.description.model import (
+    AllOf,
+    AnyOf,
+    Between,
+    Compare,
+    Condition,
+    Cross,
+    Held,
+    Not,
+)
+
+# What begins another statement: an "and" or a comma before it does not go on with the condition.
+ACTIONS = (
+    "BUY", "SELL", "SHORT", "EXIT", "COVER", "HOLD", "INVEST", "USE", "STOP", "STOP_SET", "TARGET", "TRAIL",
+    "TIME_STOP", "RISK", "REBALANCE", "TRADE", "WHEN", "UNLESS", "UNTIL", "THEN", "OTHERWISE", "DCA", "LONG",
+    "ALL_IN", "SIZE", "REST", "ONLY", "ADD_EACH", "ROTATE", "HALF", "THOSE_FOR", "EQUALLY", "LONG_ONLY",
+)  # fmt: skip
+
+
+def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
+    """A whole condition. `leaving`: of an exit, where a percentage without a period is measured from the entry."""
+    first = r.i
+    wide = r.take("EITHER", "BOTH")
+    part = _unary(r)
+    if part is None:
+        r.i = first
+        return None
+    parts, words = [part], []
+    while (word := _connective(r)) is not None:
+        with r.trying() as attempt:
+            r.take(",")
+            r.take("AND", "OR", "USE")
+            r.take("BOTH", "EITHER")
+            r.joined = True
+            another = _unary(r) if not r.at(*ACTIONS) else None
+            r.joined = False
+            if another is None:
+                break
+            attempt.keep()
+            parts.append(another)
+            words.append(word)
+    if wide is not None and wide.kind == "EITHER" and "or" not in words and not r.at("OR"):
+        r.i = first
+        return None
+    return _joined(r, parts, words, first)
+
+
+def _connective(r: Reader) -> str | None:
+    if r.at("AND", "OR"):
+        return r.peek().kind.lower()
+    if r.at("USE") and r.peek().text == "with":
+        return "and"
+    if r.at("ON") and r.peek(1).text in ("green candle", "red candle"):
+        return "and"
+    if r.at(","):
+        return r.peek(1).kind.lower() if r.at("AND", "OR", ahead=1) else ","
+    return None
+
+
+def _joined(r: Reader, parts: list[Condition], words: list[str], first: int) -> Condition:
+    if len(parts) == 1:
+        return parts[0]
+    said = set(words) - {","}
+    if said == {"and", "or"}:
+        raise r.ask(
+            "and with or can be read in two ways: put brackets around what belongs together",
+            _bracketed(r, parts, words),
+            first,
+        )
+    return any_of(parts) if said == {"or"} else all_of(parts)
+
+
+def _bracketed(r: Reader, parts: list[Condition], words: list[str]) -> list[str]:
+    from ringfence.trade.description.echo import condition as say
+
+    told = [say(part) for part in parts]
+    if len(told) != 3:
+        return ["(A and B) or C", "A and (B or C)"]
+    one, two = (word if word != "," else "and" for word in words)
+    return [f"({told[0]} {one} {told[1]}) {two} {told[2]}", f"{told[0]} {one} ({told[1]} {two} {told[2]})"]
+
+
+def all_of(parts: list[Condition]) -> Condition:
+    flat = [one for part in parts for one in (part.parts if isinstance(part, AllOf) else (part,))]
+    return flat[0] if len(flat) == 1 else AllOf(parts=tuple(flat))
+
+
+def any_of(parts: list[Condition]) -> Condition:
+    flat = [one for part in parts for one in (part.parts if isinstance(part, AnyOf) else (part,))]
+    return flat[0] if len(flat) == 1 else AnyOf(parts=tuple(flat))
+
+
+def _unary(r: Reader) -> Condition | None:
+    with r.trying() as attempt:
+        if r.at("WHEN") and r.peek().text in ("if", "when"):
+            r.take("WHEN")  # and if, or when
+        if r.take("NOT"):
+            part = _unary(r)
+            if part is not None:
+                attempt.keep()
+                return Not(part=part)
+            return None
+        if r.take("("):
+            inner = condition(r)
+            if inner is not None and r.take(")"):
+                attempt.keep()
+                return inner
+            return None
+        part = calendar(r) or predicate(r)
+        if part is not None:
+            attempt.keep()
+            return _held(r, part)
+    return None
+
+
+def _held(r: Reader, part: Condition) -> Condition:
+    """for 3 bars in a row, for the last 5 days, on 3 consecutive bars."""
+    if not isinstance(part, (Compare, Between)):
+        return part
+    with r.trying() as attempt:
+        spoken = r.take("FOR", "ON") is not None
+        r.skip("AT_LEAST", "PREVIOUS")
+        if r.at("NUM") and r.at("CONSECUTIVE", ahead=1):
+            number = r.take("NUM")
+            r.take("CONSECUTIVE")
+            unit = r.take("BAR", "DAY", "WEEK", "CLOSE", "CLOSES", "HOUR")
+            bars = int(number.value) if number and unit else None
+        else:
+            bars = period(r) if r.at("NUM") else None
+        running = r.take("CONSECUTIVE") is not None
+        if bars is not None and (spoken or running):
+            attempt.keep()
+            return Held(condition=part, bars=bars)
+    return part
+
+
+def opposite(r: Reader, entry: Condition | None, first: int) -> Condition:
+    """What "the opposite" of an entry is, where that is clear."""
+    if isinstance(entry, Cross) and entry.direction != "either":
+        return Cross(left=entry.left, direction="below" if entry.direction == "above" else "above", right=entry.right)
+    raise r.ask("the opposite of what?", ["say the rule for the exit in full"], first)

@@ -1,0 +1,267 @@
+"""Exits in English: sell when …, sell half at 5 %, get out after 10 days, exit at 10 % profit or 5 % loss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ringfence.agents.rules.calendar import calendar
+from ringfence.agents.rules.conditions import any_of, condition, opposite
+from ringfence.agents.rules.guards import after_bars, distance, from_entry, guard
+from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.reader import UNITS, Reader, percent
+from ringfence.agents.rules.settings import NAMES
+from ringfence.trade.description.catalogue import KINDS
+from ringfence.trade.description.model import Compare, Condition, Distance, Exit, Line, Not, Number, Partial, Side
+
+if TYPE_CHECKING:
+    from ringfence.agents.rules.statements import Collected
+
+_PARTS = {"HALF": 50, "THIRD": 33.33, "QUARTER": 25}
+_VERBS = ("SELL", "EXIT", "COVER", "TARGET", "REST", "HALF", "THIRD", "QUARTER", "ANOTHER", "CLOSE")
+_EVENTS = ("BULLISH", "BEARISH", "GOLDEN_CROSS", "DEATH_CROSS")
+_SHARES = ("HALF", "THIRD", "QUARTER", "REST", "ANOTHER")
+
+
+def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = True) -> bool:
+    first = r.i
+    if verb and r.peek().text in ("take", "taking") and r.at("HALF", "THIRD", "QUARTER", ahead=1):
+        r.take("INVEST")  # take half off
+    token = r.take(*_VERBS) if verb else None
+    if verb and token is None and r.at("NUM") and r.at("SLASH", ahead=1) and said.guards.partials:
+        token = r.peek(-1)  # … and 1/3 at 10 %
+    if verb and (token is None or (token.kind == "CLOSE" and not r.at("POSITION", "IT", "AT", "WHEN", "AFTER"))):
+        return False
+    if token is not None and token.kind in _SHARES:
+        r.i -= 1
+    r.take("ANOTHER")
+    side: Side = "short" if token is not None and token.kind == "COVER" else "long"
+    if token is not None and token.kind == "EXIT" and r.at("SHORT", "LONG"):
+        side = "short" if r.take("SHORT", "LONG").kind == "SHORT" else "long"  # type: ignore[union-attr]
+    said.left.add(side)
+    portion = _portion(r)
+    rest = portion is None and r.take("REST") is not None
+    if rest and not said.guards.partials and all(e.portion >= 100 for e in said.exits):
+        return False  # the rest of what?
+    r.skip("IT", "POSITION", "NEXT_OPEN")
+    if r.take_all("OF", "POSITION") or r.take_all("OF", "IT"):
+        pass
+    if r.at("SYMBOL") and not _whose(r, said):
+        return False
+    if before is not None:
+        return _add(said, before, side, portion)
+    found: list[Condition] = []
+    read = False
+    while True:
+        with r.trying() as attempt:
+            if read:
+                r.take(",")
+                if not r.take("OR"):
+                    break
+            r.take("EITHER")
+            if read:
+                r.take("WHEN") if r.peek().text in ("if", "when") else None
+            if _measured(r, said, portion, first, rest=rest, side=side):
+                pass
+            else:
+                part = _rule(r, bare=True)
+                if part is None and token is not None and token.kind in ("TARGET", "EXIT", "SELL", "REST", "COVER"):
+                    part = _at_line(r, side)
+                if part is None:
+                    break
+                found.append(part)
+            attempt.keep()
+            read = True
+    if found:
+        _add(said, any_of(found), side, portion)
+    return read
+
+
+def _whose(r: Reader, said: Collected) -> bool:
+    """sell GOOG: what is traded, or what is meant to be."""
+    token = r.take("SYMBOL")
+    if token is None or (said.symbols and token.text not in said.symbols):
+        return False
+    if not said.symbols:
+        said.symbols.append(token.text)
+    r.skip("POSITION", "SHARES")
+    return True
+
+
+def _add(said: Collected, when: Condition, side: Side, portion: float | None) -> bool:
+    said.exits.append(Exit(side=side, when=when, portion=portion or 100))
+    return True
+
+
+def _portion(r: Reader) -> float | None:
+    """half, a third of it, 50 % of the position."""
+    with r.trying() as attempt:
+        token = r.take(*_PARTS)
+        size = _PARTS[token.kind] if token else _ratio(r) or percent(r)
+        if size is None:
+            return None
+        r.take("OF")
+        r.skip("POSITION", "IT", "SHARES", "ITS")
+        if size >= 100 or (token is None and r.at("GAIN", "LOSS", "STOP", "TARGET", "TRAIL", "BELOW", "ABOVE", "OR")):
+            return None
+        attempt.keep()
+        return size
+
+
+def _ratio(r: Reader) -> float | None:
+    """1/3."""
+    with r.trying() as attempt:
+        one = r.take("NUM")
+        two = r.take("NUM") if one is not None and r.take("SLASH") else None
+        if one is None or two is None or not 0 < one.value < two.value:
+            return None
+        attempt.keep()
+        return round(100 * one.value / two.value, 2)
+
+
+def _rule(r: Reader, *, bare: bool) -> Condition | None:
+    """when …, on …, and after "or" also without one."""
+    first = r.i
+    with r.trying() as attempt:
+        word = r.take("WHEN", "AT") if not r.at("AT") or not r.at("TIME", ahead=1) else None
+        if word is None and r.at("ON", "AT", "EVERY", "AFTER", "BEFORE", "MONTH_END", "MONTHLY", "WEEKLY"):
+            part = calendar(r)
+            if part is not None:
+                attempt.keep()
+                return part
+            word = r.take("ON", "AFTER")
+            if word is not None and r.at("WHEN", "ON", "AT", "EVERY", "BETWEEN"):
+                return None
+        if r.take("COLON", "IS"):
+            word = word or r.peek(-1)
+        if r.take("OPPOSITE"):
+            attempt.keep()
+            return opposite(r, r.entry, first)
+        if r.entry is not None and _otherwise(r):
+            attempt.keep()
+            return Not(part=r.entry)
+        if word is None and not bare and not r.at("ABOVE", "BELOW", "IT"):
+            return None
+        if (
+            word is not None
+            and word.kind == "AT"
+            and not r.at(*NAMES, "BULLISH", "BEARISH", "GOLDEN_CROSS", "DEATH_CROSS")
+        ):
+            part = _at_number(r)
+            if part is not None:
+                attempt.keep()
+            return part
+        part = condition(r, leaving=True)
+        if part is not None:
+            attempt.keep()
+        return part
+
+
+def _at_number(r: Reader) -> Condition | None:
+    """buy when RSI is below 30, sell at 60: of an oscillator, up to it or down to it by its half of the scale."""
+    limits = KINDS[r.it.name].oversold if r.it is not None else None
+    if r.it is None or limits is None or r.at("PERCENT", "TIMES", "ATR", *UNITS, ahead=1):
+        return None
+    number = r.take("NUM")
+    if number is None:
+        return None
+    high = number.value > sum(limits) / 2
+    return Compare(left=r.it, level="at_least" if high else "at_most", right=Number(value=number.value))
+
+
+def _otherwise(r: Reader) -> bool:
+    """sell otherwise, sell when it is not."""
+    with r.trying() as attempt:
+        said = r.take("OTHERWISE") or (r.take("IT") and r.take("IS") and r.take("NOT"))
+        if said and r.at("END", "STOP_MARK", ","):
+            attempt.keep()
+            return True
+    return False
+
+
+def _at_line(r: Reader, side: Side) -> Condition | None:
+    """take profit at the upper band: when the bar reaches it."""
+    with r.trying() as attempt:
+        if not r.take("AT", "ON"):
+            return None
+        made = line(r)
+        if made is None or made.name in ("close", "open", "high", "low", "volume") or KINDS[made.name].scale:
+            return None
+        attempt.keep()
+        up = side == "long"
+        column = Line(name="high" if up else "low")
+        return Compare(left=column, level="at_least" if up else "at_most", right=made)
+
+
+def _measured(r: Reader, said: Collected, portion: float | None, first: int, *, rest: bool, side: Side) -> bool:
+    """Exits by the entry's price: at 5 %, for a 10 % profit, when it is down 5 %, after 10 days, by a trailing stop."""
+    with r.trying() as attempt:
+        bars = after_bars(r)
+        if bars is not None and portion is None:
+            attempt.keep()
+            return said.guards.set(r, "time_stop_bars", bars, first)
+    with r.trying() as attempt:
+        r.skip("USE", "AT", "ON", "BY")
+        if rest and r.at("TRAIL", "NUM", "STOP", "TARGET") and _guard_of_rest(r, said):
+            attempt.keep()
+            return True
+        if portion is None and not r.at("TARGET") and guard(r, said.guards):
+            attempt.keep()
+            return True
+    with r.trying() as attempt:
+        far, gain = _gain(r, side)
+        if far is None:
+            return False
+        attempt.keep()
+        if not gain and portion is not None:
+            return False
+        if not gain:
+            return said.guards.set(r, "stop", far, first)
+        if portion is not None:
+            said.guards.partials.append(Partial(portion=portion, at=far))
+            return True
+        return said.guards.set(r, "target", far, first)
+
+
+def _guard_of_rest(r: Reader, said: Collected) -> bool:
+    """the rest with a 3 % trailing stop: it begins when the first part has been sold."""
+    from ringfence.agents.rules.guards import Guarding
+    from ringfence.trade.description.model import Trail
+
+    first = r.i
+    found = Guarding()
+    if not guard(r, found):
+        return False
+    if found.trail is not None:
+        return said.guards.set(r, "trail", Trail(distance=found.trail.distance, rest=True), first)
+    name = "target" if found.target else "stop"
+    return said.guards.set(r, name, getattr(found, name), first)
+
+
+def _gain(r: Reader, side: Side) -> tuple[Distance | None, bool]:
+    """A distance from the entry, and whether it is a gain."""
+    word = r.take("WHEN", "AT", "FOR", "ON", "BY", "USE", "AFTER")
+    r.skip("IT", "PRICE", "POSITION", "IS", "MOVES", "TRADE", "CLOSE")
+    named = r.take("GAIN", "LOSS", "RISES", "FALLS")
+    r.skip("REACHES", "OF", "IS", "BY", "AT", "ABOVE", "AT_LEAST") if named else r.skip("REACHES", "AT_LEAST")
+    far = distance(r, price=False)
+    if far is None:
+        return None, False
+    more = r.take("OR_MORE")
+    after = r.take("GAIN", "LOSS", "ABOVE", "BELOW", "RISES", "FALLS", "FROM", "TARGET", "STOP", "MOVES")
+    if after is not None and after.kind in ("ABOVE", "BELOW", "FROM"):
+        r.take("ITS")
+        if not r.take("ENTRY_PRICE", "BUY"):
+            return None, False
+        r.take("PRICE")
+    elif after is not None:
+        from_entry(r)
+    if r.at("IN", "ABOVE") and r.at("NUM", "PREVIOUS", ahead=1):
+        return None, False  # a change over a period, which is a condition
+    if named is None and after is None and (word is None or word.kind not in ("AT", "FOR")):
+        return None, False
+    del more
+    words = {token.kind for token in (named, after) if token is not None}
+    if side == "short":  # a price that falls is what it waits for
+        turned = {"RISES": "FALLS", "FALLS": "RISES", "ABOVE": "BELOW", "BELOW": "ABOVE"}
+        words = {turned.get(word, word) for word in words}
+    return far, not words & {"LOSS", "FALLS", "BELOW", "STOP"}

@@ -1,0 +1,253 @@
+"""Lines in English: the 14-day RSI, EMA(20), the lower Bollinger band, yesterday's high, SPY's 200-day average."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ringfence.agents.rules.channels import band, cloud, extreme
+from ringfence.agents.rules.reader import UNITS, Reader, period
+from ringfence.agents.rules.settings import (
+    AVERAGES,
+    COLUMNS,
+    NAMES,
+    PART_WORDS,
+    PARTED,
+    SIMPLE,
+    SUFFIXES,
+    TIMEFRAMES,
+    prefix_period,
+    settings,
+)
+from ringfence.trade.description.catalogue import KINDS, SOURCED, usual_line
+from ringfence.trade.description.model import Line
+
+_WINDOWS = ("previous", "prior", "last", "past", "preceding", "most recent")
+
+
+def line(r: Reader, against: Line | None = None, side: str = "") -> Line | None:
+    """A line, or None with nothing read. `against` is what it will be compared with, `side` where that lies."""
+    with r.trying() as attempt:
+        its = r.take("ITS") is not None
+        current = r.take("CURRENT") is not None
+        symbol = _owner(r)
+        earlier = r.take("PREVIOUS")
+        before = earlier is not None and not (r.at("NUM") and earlier.text in _WINDOWS)
+        frame = _adjective(r)
+        made = _named(r, against, side)
+        if made is None:
+            if symbol:
+                attempt.keep()
+                return _finish(r, Line(name="close", symbol=_other(r, symbol)), before=before)
+            return None
+        if earlier is not None and not before and made.name not in ("highest", "lowest", "donchian"):
+            return None  # the previous 20-day high is the 20-day high; the previous 20-day average is another line
+        if symbol:
+            made = replace(made, symbol=_other(r, symbol))
+        elif its and against is not None:
+            made = replace(made, symbol=against.symbol)
+        if frame:
+            made = replace(made, timeframe=frame)
+        if current and made.ago:
+            made = replace(made, ago=0)
+        made = _finish(r, made, before=before)
+        attempt.keep()
+        return made
+
+
+def _owner(r: Reader) -> str:
+    """A ticker before a line is whose line it is; "of" may follow it in the other order."""
+    if r.at("SYMBOL") and not r.at("AND", ",", "OR", "COLON", ahead=1):
+        token = r.take("SYMBOL")
+        assert token is not None
+        return token.text
+    return ""
+
+
+def _other(r: Reader, symbol: str) -> str:
+    """Whose line it is, where that is not what is traded."""
+    return "" if symbol in r.traded else symbol
+
+
+def _adjective(r: Reader) -> str:
+    """weekly, 4-hour: before a line, the bars it is computed of."""
+    token = r.take(*TIMEFRAMES)
+    if token is not None:
+        return _frame(r, TIMEFRAMES[token.kind])
+    if r.at("NUM") and r.at("MINUTE", "HOUR", ahead=1) and r.at(*NAMES, "NUM", ahead=2):
+        count, unit = r.take("NUM"), r.take("MINUTE", "HOUR")
+        assert count is not None and unit is not None
+        return _frame(r, f"{count.value:g}{SUFFIXES[unit.kind]}")
+    return ""
+
+
+def _frame(r: Reader, frame: str) -> str:
+    """Coarser bars than the data's own; finer ones it does not have."""
+    if frame == r.timeframe:
+        return ""
+    if _minutes(frame) < _minutes(r.timeframe):
+        raise r.ask(f"the data has {r.timeframe} bars, and {frame} bars cannot be made of them", ["weekly"], r.i - 1)
+    return frame
+
+
+def _minutes(frame: str) -> float:
+    count = frame.rstrip("mohdw")
+    unit = frame[len(count) :]
+    return float(count) * {"m": 1, "h": 60, "d": 1440, "w": 10_080, "mo": 43_200}.get(unit, 0)
+
+
+def _named(r: Reader, against: Line | None, side: str) -> Line | None:
+    """A period before the name must be one of its settings: the 77 signal line is nothing."""
+    start = r.i
+    r.take("NEW")
+    given = prefix_period(r)
+    r.take("NEW")
+    made = _by_name(r, given, against, side)
+    if made is None or (given is not None and made.values[:1] != (given,)):
+        r.i = start
+        return None
+    return made
+
+
+def _by_name(r: Reader, given: int | None, against: Line | None, side: str) -> Line | None:
+    made = extreme(r, given) or band(r, given, side) or _average(r, given, against)
+    if made is not None:
+        return made
+    token = r.take(*SIMPLE)
+    if token is not None:
+        return _simple(r, token.kind, given, token.text)
+    token = r.take(*PARTED)
+    if token is not None:
+        return _parted(r, token.kind, given)
+    if r.take("SIGNAL_LINE"):
+        whose = next((one for one in (against, r.it, r.right) if one and one.name in ("macd", "stochastic")), None)
+        part = "d" if whose and whose.name == "stochastic" else "signal"
+        return replace(whose or usual_line("macd"), part=part, ago=0)
+    edge = cloud(r, side)
+    if edge is not None:
+        return edge
+    token = r.take(*COLUMNS) if given is None else None
+    return Line(name=COLUMNS[token.kind]) if token is not None else None
+
+
+def _simple(r: Reader, kind: str, given: int | None, text: str) -> Line:
+    made = usual_line(SIMPLE[kind])
+    if given is not None and made.values:
+        return _said(r, replace(made, values=(given, *made.values[1:])))
+    first = r.i
+    made = _said(r, settings(r, made)) if made.values else made
+    if kind == "ROC" and r.i == first and text not in ("roc", "rate of change"):
+        raise r.ask(
+            f"over how many bars is the {text}?", ["20-bar return", "63-bar return", "126-bar return"], first - 1
+        )
+    return made
+
+
+def _said(r: Reader, made: Line) -> Line:
+    """Settings that were given count for every later mention without any: "the 3-day RSI … when RSI is …"."""
+    usual = usual_line(made.name).values
+    if made.values != usual:
+        r.known[made.name] = made.values
+    elif made.name in r.known and r.peek(-1).kind not in (")", "NUM", *UNITS):
+        r.notices.append(f"{KINDS[made.name].english} without a period is the one named before")
+        return replace(made, values=r.known[made.name])
+    return made
+
+
+def _parted(r: Reader, kind: str, given: int | None) -> Line:
+    first = r.i
+    name, part = PARTED[kind]
+    made = usual_line(name, part)
+    if given is not None and made.values:
+        made = replace(made, values=(given, *made.values[1:]))
+    words = PART_WORDS.get(name, {})
+    made = settings(r, made)
+    if given is not None and made.values and made.values[0] != given:
+        raise r.ask(f"two periods for the {KINDS[name].english}", ["say one of them"], first)
+    token = r.take(*words) if words else None
+    if token is not None:
+        made = replace(settings(r, made), part=words[token.kind])
+    return made
+
+
+def _average(r: Reader, given: int | None, against: Line | None) -> Line | None:
+    first = r.i
+    with r.trying() as attempt:
+        volume = r.take("VOLUME") is not None
+        token = r.take(*AVERAGES, "AVERAGE")
+        if token is None:
+            return None
+        plain = token.kind == "AVERAGE"
+        if plain and r.at(*AVERAGES):
+            return None
+        volume = volume or r.take("VOLUME") is not None
+        of_volume = volume or (plain and against is not None and against.name in ("volume", "volume_average"))
+        name = "volume_average" if of_volume and token.kind in ("AVERAGE", "SMA") else AVERAGES.get(token.kind, "sma")
+        source = "volume" if of_volume and name != "volume_average" else ""
+        if plain and r.at("OF") and r.at("VOLUME", ahead=1):
+            r.take_all("OF", "VOLUME")
+            name = "volume_average"
+        made = Line(name=name, values=(given or 0,), source=source)
+        if given is None:
+            made = settings(r, made)
+        unsaid = 0 in made.values
+        if unsaid and name == "volume_average":
+            made, unsaid = usual_line(name), False
+        last = next((one for one in (r.right, r.it) if one and one.name in AVERAGES.values()), None)
+        if unsaid and last is not None and token.kind in ("AVERAGE", last.name.upper()):
+            attempt.keep()
+            return last  # back at the average
+        if unsaid:
+            words = token.text
+            raise r.ask(
+                f"which {words}?", [f"the 20-bar {words}", f"the 50-bar {words}", f"the 200-bar {words}"], first
+            )
+        attempt.keep()
+        return made
+
+
+def _finish(r: Reader, made: Line, *, before: bool) -> Line:
+    """What may follow a line: of the volume, of SPY, on the weekly chart, 3 bars ago."""
+    r.skip("LINE")
+    if made.name in SOURCED and r.at("OF") and r.at("CLOSE", "VOLUME", "OPEN", "HIGH", "LOW", ahead=1):
+        r.take("OF")
+        column = r.take("CLOSE", "VOLUME", "OPEN", "HIGH", "LOW")
+        assert column is not None
+        source = COLUMNS[column.kind]
+        if source != KINDS[made.name].columns[0]:
+            made = replace(made, source=source)
+    if r.at("OF", "FOR") and r.at("SYMBOL", ahead=1):
+        r.take("OF", "FOR")
+        symbol = r.take("SYMBOL")
+        assert symbol is not None
+        made = replace(made, symbol=_other(r, symbol.text))
+    if r.at("OF") and r.at("PREVIOUS", ahead=1) and not r.at("NUM", ahead=2):
+        r.take("OF")
+        r.take("PREVIOUS")
+        r.take("DAY", "BAR")
+        before = True
+    made = _on_chart(r, made)
+    if before:
+        made = replace(made, ago=made.ago + 1)
+    with r.trying() as attempt:
+        bars = period(r)
+        if bars is not None and r.take("AGO"):
+            attempt.keep()
+            return replace(made, ago=made.ago + bars)
+    return made
+
+
+def _on_chart(r: Reader, made: Line) -> Line:
+    """on the weekly chart, on 1w bars."""
+    with r.trying() as attempt:
+        if r.take("ON") is None:
+            return made
+        token = r.take(*TIMEFRAMES)
+        frame = TIMEFRAMES[token.kind] if token else ""
+        if token is None and r.at("NUM") and r.at(*SUFFIXES, ahead=1):
+            count, unit = r.take("NUM"), r.take(*SUFFIXES)
+            assert count is not None and unit is not None
+            frame = f"{count.value:g}{SUFFIXES[unit.kind]}"
+        if frame and (r.take("CHART", "BAR") or token):
+            attempt.keep()
+            return replace(made, timeframe=_frame(r, frame))
+    return made

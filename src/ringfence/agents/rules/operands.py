@@ -1,0 +1,212 @@
+"""What stands on either side of a comparison: a number, a line, so many times a line, so many percent beyond it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.reader import UNITS, Reader, money, percent, period
+from ringfence.trade.description.model import (
+    AllOf,
+    Beyond,
+    Compare,
+    Condition,
+    Cross,
+    Line,
+    Not,
+    Number,
+    Operand,
+    Scaled,
+)
+
+_BARE = "?"  # a period whose line has not been named: "the 50-day crosses the 200-day average"
+_PERCENT_LINES = ("roc", "volatility", "rsi", "stochastic", "adx", "mfi", "williams_r")
+_AVERAGES = ("sma", "ema", "wma")
+
+
+def operand(r: Reader, against: Operand | None = None, side: str = "", *, left: bool = False) -> Operand | None:
+    """`against` is the left side when the right one is read, `side` whether that is to lie above or below."""
+    known = against if isinstance(against, Line) else None
+    if not left and known is not None and (earlier := _it_was(r, known)) is not None:
+        return earlier
+    if not left and r.at("IT") and (meant := _meant(r, against)) is not None:
+        r.take("IT")
+        return meant
+    return (
+        _scaled(r, known)
+        or _beyond(r)
+        or line(r, known, side)
+        or bare(r, left=left)
+        or (None if left else _number(r, known))
+    )
+
+
+def _meant(r: Reader, against: Operand | None) -> Line | None:
+    """What "it" is on the right: one of the two lines of the last comparison, where only one can be."""
+    found = list(dict.fromkeys(replace(one, ago=0) for one in (r.it, r.right) if one is not None))
+    found = [one for one in found if one != against]
+    if len(found) > 1:
+        raise r.ask("which of the two is it?", ["name the line"], r.i)
+    return found[0] if found else None
+
+
+def _it_was(r: Reader, against: Line) -> Line | None:
+    """higher than it was 10 days ago."""
+    with r.trying() as attempt:
+        if r.take("IT") and r.take("IS") and (bars := period(r)) is not None and r.take("AGO"):
+            attempt.keep()
+            return replace(against, ago=against.ago + bars)
+    return None
+
+
+def deviations(r: Reader) -> tuple[str, Line] | None:
+    """2 standard deviations below its 20-day mean: that is the lower Bollinger band."""
+    with r.trying() as attempt:
+        number = r.take("NUM")
+        if number is None or not r.take("STDEV"):
+            return None
+        side = r.take("ABOVE", "BELOW")
+        mean = line(r) if side is not None else None
+        if side is None or mean is None or mean.name != "sma" or mean.source:
+            return None
+        attempt.keep()
+        part = "upper" if side.kind == "ABOVE" else "lower"
+        band = Line(name="bollinger", values=(mean.values[0], number.value), part=part, timeframe=mean.timeframe)
+        return side.kind, replace(band, symbol=mean.symbol)
+
+
+def _number(r: Reader, against: Line | None) -> Number | None:
+    with r.trying() as attempt:
+        r.take("PRICE")
+        r.take("OF", "LINE")
+        amount = money(r)
+        if amount is not None:
+            attempt.keep()
+            return Number(value=amount)
+        token = r.take("NUM")
+        if token is None:
+            return None
+        if r.take("PERCENT") and not (against and against.name in _PERCENT_LINES):
+            return None
+        attempt.keep()
+        return Number(value=token.value)
+
+
+def _scaled(r: Reader, against: Line | None) -> Scaled | None:
+    with r.trying() as attempt:
+        number = r.take("NUM")
+        times = number.value if number and r.take("TIMES") else None
+        word = r.take("TWICE", "TRIPLE", "HALF") if number is None else None
+        if word is not None:
+            times = {"TWICE": 2, "TRIPLE": 3, "HALF": 0.5}[word.kind]
+        if times is None:
+            times = _share(r) if number is None else None
+        if times is None:
+            return None
+        r.take("OF")
+        made = line(r, against)
+        if made is None or made.name == "atr":
+            return None
+        attempt.keep()
+        return Scaled(line=made, times=times)
+
+
+def _share(r: Reader) -> float | None:
+    """150 % of its average."""
+    size = percent(r)
+    return size / 100 if size is not None and r.at("OF") else None
+
+
+def _beyond(r: Reader) -> Beyond | None:
+    """2 % above the 50-day SMA."""
+    with r.trying() as attempt:
+        r.take("LINE")
+        size = percent(r)
+        side = r.take("ABOVE", "BELOW") if size is not None else None
+        if size is None or side is None:
+            return None
+        made = line(r, None, side.kind.lower())
+        if made is None:
+            return None
+        attempt.keep()
+        return Beyond(line=made, percent=size if side.kind == "ABOVE" else -size)
+
+
+def bare(r: Reader, *, left: bool) -> Line | None:
+    """the 50-day, and as a left side also the 50, where a cross follows."""
+    with r.trying() as attempt:
+        r.take("ITS")
+        if not r.at("NUM"):
+            return None
+        short = left and r.at("CROSS", "MOVES", ahead=1)
+        bars = period(r, bare=short)
+        if bars is None or r.at("PERCENT", "AGO", "CONSECUTIVE", "HAVE_PASSED", "RISES", "FALLS"):
+            return None
+        unit = r.peek(-1)
+        if unit.kind in UNITS:
+            r.take("LINE")
+        if not short and unit.kind not in UNITS:
+            return None
+        attempt.keep()
+        return Line(name=_BARE, values=(bars,))
+
+
+def named(made: Line) -> Line:
+    """A bare 50-day is a simple average."""
+    return replace(made, name="sma") if made.name == _BARE else made
+
+
+def settle(made: Condition) -> Condition:
+    """Name what was left bare after the average on the other side; beside a price it is a simple one."""
+    if isinstance(made, AllOf):
+        return AllOf(parts=tuple(settle(part) for part in made.parts))
+    if isinstance(made, Not):
+        return Not(part=settle(made.part))
+    if not isinstance(made, (Compare, Cross)):
+        return made
+    left, right = made.left, made.right
+    if isinstance(left, Line) and isinstance(right, Line) and left.symbol and not right.symbol:
+        right = replace(right, symbol=left.symbol)
+    names = [side.name for side in (left, right) if isinstance(side, Line) and side.name in _AVERAGES]
+    name = names[0] if names else "sma"
+    if isinstance(left, Line) and left.name == _BARE:
+        left = replace(left, name=name)
+    if isinstance(right, Line) and right.name == _BARE:
+        right = replace(right, name=name)
+    if isinstance(right, Number) and isinstance(left, Line) and isinstance(made.left, Line) and made.left.name == _BARE:
+        right = Line(name=name, values=(right.value,))
+    return replace(made, left=left, right=right)
+
+
+def pair_of_averages(r: Reader) -> tuple[Line, Line] | None:
+    """the 10 and 30 day EMA, the 50/200 SMA, the 10-day EMA and the 30-day EMA."""
+    with r.trying() as attempt:
+        fast = period(r, bare=True) if r.at("NUM") else None
+        own = line_name(r)
+        if fast is None or not r.take("AND", "SLASH", "OR", "TO", ","):
+            return None
+        slow = period(r, bare=True) if r.at("NUM") else None
+        name = line_name(r)
+        if slow is None or name is None:
+            return None
+        attempt.keep()
+        return Line(name=own or name, values=(fast,)), Line(name=name, values=(slow,))
+
+
+def line_name(r: Reader) -> str | None:
+    token = r.take("SMA", "EMA", "WMA")
+    return token.kind.lower() if token else None
+
+
+def both_averages(r: Reader) -> tuple[Line, Line] | None:
+    """both its 50-day and 200-day average."""
+    with r.trying() as attempt:
+        r.take("BOTH")
+        r.take("ITS")
+        found = pair_of_averages(r)
+        if found is not None and not r.at(
+            "IS", "CROSS", "ABOVE", "BELOW", "RISES", "FALLS", "AT_LEAST", "AT_MOST", "MOVES"
+        ):
+            attempt.keep()
+            return found
+    return None

@@ -1,0 +1,106 @@
+"""Two instruments against each other in English."""
+
+from __future__ import annotations
+
+from ringfence.agents.rules.reader import Reader, period
+from ringfence.agents.rules.statements import SEPARATORS, Collected, symbols
+from ringfence.trade.description.model import Description, Pair
+
+# What a number of a pair may follow, and what may stand between the two.
+_VERBS = (
+    "BUY", "ENTER_AT", "LONG", "EXIT", "SELL", "STOP", "GIVE_UP", "ABOVE", "BELOW", "CROSS", "RISES", "FALLS",
+    "SHORT", "MOVES", "AT_LEAST",
+)  # fmt: skip
+_BETWEEN = (
+    "WHEN", "AT", "IT", "IS", "ZSCORE", "RATIO", "SPREAD", "ABOVE", "BELOW", "MOVES", "RISES", "FALLS", "TO",
+    "BY", "OF", "ON", "CROSS", "REACHES", "POSITION", "ITS", "BACK", "IN", "THROUGH", "AT_LEAST", "BETWEEN",
+    "AND", "BOTH", "LOSS",
+)  # fmt: skip
+
+
+def pair(r: Reader) -> Description | None:
+    """Trade KO against PEP by the ratio over 60 bars: enter at 2, exit at 0 standard deviations."""
+    said, first = Collected(), r.i
+    found: dict[str, float] = {}
+    measure = ""
+    while not r.at("END"):
+        with r.trying() as attempt:
+            if r.take("RATIO", "SPREAD"):
+                kind = "ratio" if r.peek(-1).kind == "RATIO" else "spread"
+                if measure and measure != kind:
+                    raise r.ask("the ratio or the spread?", ["by the ratio", "by the spread"], first)
+                measure = kind
+                attempt.keep()
+                continue
+        if _pair_number(r, found, first) or _window(r, found, first):
+            continue
+        if symbols(r, said):
+            r.take("AGAINST")
+            continue
+        if not r.take(
+            *SEPARATORS, "PAIR", "TRADE", "AGAINST", "BETWEEN", "BY", "OF", "IN", "FOR", "ON", "USE", "ZSCORE",
+            "STRATEGY", "STDEV", "ITS", "WHEN", "IS", "PRICE", "TO", "AT", "FROM", "AVERAGE",
+        ):  # fmt: skip
+            return None
+    if len(said.symbols) != 2:
+        raise r.ask(
+            "a pair needs two instruments",
+            ["Trade KO against PEP by the ratio: enter at 2, exit at 0"],
+            first,
+        )
+    if "entry" not in found:
+        raise r.ask("enter at how many standard deviations?", ["enter at 2 standard deviations"], first)
+    plan = Pair(
+        measure="spread" if measure == "spread" else "ratio",
+        period=int(found.get("period", 60)),
+        entry=found["entry"],
+        exit=found.get("exit", 0),
+        stop=found.get("stop", 0),
+    )
+    if "period" not in found:
+        r.notices.append("no window was given: the mean and the deviation are taken of 60 bars")
+    return Description(plan=plan, symbols=tuple(said.symbols))
+
+
+def _pair_number(r: Reader, found: dict[str, float], first: int) -> bool:
+    """enter at 2, exit at 0.5, stop at 4; z above 2."""
+    with r.trying() as attempt:
+        verb = r.take(*_VERBS)
+        if verb is None:
+            return False
+        name = "exit" if verb.kind in ("EXIT", "SELL") else "stop" if verb.kind in ("STOP", "GIVE_UP") else "entry"
+        r.skip(*_BETWEEN)
+        number = r.take("NUM")
+        if number is None and name == "exit" and r.take("REVERTS", "AVERAGE"):
+            r.skip("TO", "AVERAGE", "ITS")
+            value = 0.0
+        elif number is None:
+            return False
+        else:
+            value = abs(number.value)
+        if r.at("BAR", "DAY", "WEEK", "MONTH", "YEAR"):
+            return False
+        r.take("STDEV")
+        r.skip("FROM", "AVERAGE", "ITS", "OF") if r.at("FROM") and r.at("AVERAGE", "ITS", ahead=1) else None
+        said = found.setdefault(name, int(value) if value == int(value) else value)
+        if said != value:
+            raise r.ask(f"two values for the {name}", ["say which of them counts"], first)
+        attempt.keep()
+        return True
+
+
+def _window(r: Reader, found: dict[str, float], first: int) -> bool:
+    with r.trying() as attempt:
+        r.take("ABOVE", "USE", "IN")
+        r.take("PREVIOUS")
+        bars = period(r)
+        if bars is None:
+            if r.take("LOOKBACK") and (r.take("OF") or True):
+                bars = period(r, bare=True)
+            if bars is None:
+                return False
+        r.skip("LOOKBACK", "AVERAGE", "ZSCORE")
+        if found.setdefault("period", bars) != bars:
+            raise r.ask("two windows", ["say which of them counts"], first)
+        attempt.keep()
+        return True

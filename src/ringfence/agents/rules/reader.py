@@ -1,0 +1,158 @@
+"""Where the parser stands in the tokens, and what it must remember: what "it" is, and what is doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ringfence.agents.rules.tokens import Token
+from ringfence.trade.description.model import Condition, Line
+
+_END = Token(kind="END", text="", start=0, end=0)
+
+# Bars in a day, week, month, quarter and year of the exchange, by the length of a bar.
+_CALENDAR: dict[str, dict[str, int]] = {
+    "1d": {"DAY": 1, "WEEK": 5, "MONTH": 21, "QUARTER": 63, "YEAR": 252},
+    "1w": {"WEEK": 1, "QUARTER": 13, "YEAR": 52},
+    "1mo": {"MONTH": 1, "QUARTER": 3, "YEAR": 12},
+}
+_MINUTES = {"m": 1, "h": 60}
+UNITS = ("BAR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "HOUR", "MINUTE")
+
+
+class Question(Exception):
+    """The words have several meanings; `choices` are sentences that have one."""
+
+    def __init__(self, ask: str, choices: Sequence[str], span: tuple[int, int]) -> None:
+        super().__init__(ask)
+        self.ask, self.choices, self.span = ask, tuple(choices), span
+
+
+@dataclass(slots=True)
+class Reader:
+    tokens: list[Token]
+    timeframe: str = "1d"
+    i: int = 0
+    furthest: int = 0
+    it: Line | None = None  # what the last condition was about
+    right: Line | None = None  # and what it was compared with
+    entry: Condition | None = None  # the last entry's, which "the opposite" turns round
+    joined: bool = False  # after an and or an or, where a subject may be left out
+    traded: tuple[str, ...] = ()
+    known: dict[str, tuple[float, ...]] = field(default_factory=dict)  # settings that were said
+    notices: list[str] = field(default_factory=list)
+
+    def peek(self, ahead: int = 0) -> Token:
+        n = self.i + ahead
+        return self.tokens[n] if n < len(self.tokens) else _END
+
+    def at(self, *kinds: str, ahead: int = 0) -> bool:
+        return self.peek(ahead).kind in kinds
+
+    def take(self, *kinds: str) -> Token | None:
+        token = self.peek()
+        if token.kind not in kinds or token.kind == "END":
+            return None
+        self.i += 1
+        self.furthest = max(self.furthest, self.i)
+        return token
+
+    def take_all(self, *kinds: str) -> bool:
+        """These one after another, or none of them."""
+        if any(not self.at(kind, ahead=n) for n, kind in enumerate(kinds)):
+            return False
+        for kind in kinds:
+            self.take(kind)
+        return True
+
+    def skip(self, *kinds: str) -> None:
+        while self.take(*kinds):
+            pass
+
+    @contextmanager
+    def trying(self) -> Iterator[Attempt]:
+        """Back to where it was, unless `keep` is called."""
+        attempt = Attempt()
+        start, it, right = self.i, self.it, self.right
+        try:
+            yield attempt
+        finally:
+            if not attempt.kept:
+                self.i, self.it, self.right = start, it, right
+
+    def ask(self, ask: str, choices: Sequence[str], first: int) -> Question:
+        """A question about the tokens from `first` up to here."""
+        last = max(first, self.i - 1)
+        here = self.tokens[min(first, len(self.tokens) - 1)], self.tokens[min(last, len(self.tokens) - 1)]
+        return Question(ask, choices, (here[0].start, here[1].end))
+
+    def bars(self, count: float, unit: str, first: int) -> int:
+        """A length of time in bars."""
+        bars: float | None = count if unit == "BAR" else None
+        calendar = _CALENDAR.get(self.timeframe, {})
+        if (unit, count, self.timeframe) == ("WEEK", 52, "1d"):
+            bars = 252  # a year, as everybody has it
+        elif unit in calendar:
+            bars = count * calendar[unit]
+        elif unit in ("HOUR", "MINUTE") and self.timeframe[-1:] in _MINUTES and self.timeframe[:-1].isdigit():
+            bars = count * (60 if unit == "HOUR" else 1) / (int(self.timeframe[:-1]) * _MINUTES[self.timeframe[-1]])
+        if bars is None or bars != int(bars) or bars < 1:
+            raise self.ask(
+                f"{count:g} {unit.lower()}{'s' if count != 1 else ''} is no number of {self.timeframe} bars",
+                ["say it in bars, for example 20 bars"],
+                first,
+            )
+        return int(bars)
+
+
+@dataclass(slots=True)
+class Attempt:
+    kept: bool = False
+
+    def keep(self) -> None:
+        self.kept = True
+
+
+def period(r: Reader, *, bare: bool = False) -> int | None:
+    """A length such as 10 days, two weeks or, where `bare` is allowed, 10."""
+    first = r.i
+    with r.trying() as attempt:
+        number = r.take("NUM")
+        unit = r.take(*UNITS)
+        if number is None and unit is not None and unit.text not in ("bars", "days", "periods"):
+            attempt.keep()  # over a month
+            return r.bars(1, unit.kind, first)
+        whole = number is not None and number.value >= 1 and number.value == int(number.value)
+        if number is not None and whole and (unit or (bare and not r.at("PERCENT", "TIMES", "DOLLARS", "SHARES"))):
+            attempt.keep()
+            return r.bars(number.value, unit.kind if unit else "BAR", first)
+    return None
+
+
+def percent(r: Reader) -> float | None:
+    """5 %, 5 percent, 50 bps."""
+    if r.take_all("HALF", "PERCENT"):
+        return 0.5
+    with r.trying() as attempt:
+        number = r.take("NUM")
+        if number is not None and r.take("PERCENT"):
+            attempt.keep()
+            return number.value
+        if number is not None and r.take("BPS"):
+            attempt.keep()
+            return number.value / 100
+    return None
+
+
+def money(r: Reader) -> float | None:
+    token = r.take("MONEY")
+    if token is not None:
+        r.take("DOLLARS")
+        return token.value
+    with r.trying() as attempt:
+        number = r.take("NUM")
+        if number is not None and r.take("DOLLARS"):
+            attempt.keep()
+            return number.value
+    return None

@@ -1,0 +1,340 @@
+"""Verbs of comparison. "is above" is a level, "rises above" a cross: it was on the other side the bar before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from ringfence.agents.rules.operands import both_averages, deviations, named, operand
+from ringfence.agents.rules.reader import Reader, percent
+from ringfence.trade.description.catalogue import KINDS
+from ringfence.trade.description.model import (
+    AllOf,
+    Between,
+    Beyond,
+    Compare,
+    Condition,
+    Cross,
+    Direction,
+    Level,
+    Line,
+    Not,
+    Number,
+    Operand,
+    Scaled,
+)
+
+_LEVELS: dict[str, Level] = {"ABOVE": "above", "BELOW": "below", "AT_LEAST": "at_least", "AT_MOST": "at_most"}
+_ZERO = Number(value=0)
+_UPWARDS = ("upward", "upwards", "downward", "downwards", "upside", "downside", "up", "down")
+
+
+def level(r: Reader, left: Operand, first: int) -> Condition | None:
+    """is above, closes below, > 30, is between 30 and 70, is oversold, is positive, is twice its average."""
+    verb = r.take("IS", "CLOSES")
+    negated = r.take("NOT") is not None
+    r.skip("IS", "BACK")
+    if verb is not None and verb.kind == "CLOSES" and isinstance(left, Line) and left.name != "close":
+        return None
+    made = (
+        _between(r, left)
+        or _deviating(r, left)
+        or _mood(r, left, first)
+        or _compared(r, left, first, spoken=verb is not None)
+    )
+    return Not(part=made) if negated and made is not None else made
+
+
+def _compared(r: Reader, left: Operand, first: int, *, spoken: bool) -> Condition | None:
+    far = _beyond(r, left, spoken=spoken)
+    if far is not None:
+        return far
+    token = r.take(*_LEVELS)
+    if token is None:
+        if not spoken and not r.at("TWICE", "TRIPLE"):
+            return None
+        r.take("AT")
+        right = operand(r, left)
+        if isinstance(right, Scaled):
+            return Compare(left=left, level="at_least", right=right)
+        return _or_more(r, left, right) if right is not None else None
+    r.take("OF")
+    made = _LEVELS[token.kind]
+    side = "above" if made in ("above", "at_least") else "below"
+    pair = both_averages(r)
+    if pair is not None:
+        return AllOf(parts=tuple(Compare(left=left, level=made, right=one) for one in pair))
+    right = operand(r, left, side) or _same_right(r, left)
+    if right is None:
+        return None
+    first_part = Compare(left=left, level=made, right=right)
+    if isinstance(right, Line) and r.at("ABOVE", "BELOW", "AT_LEAST", "AT_MOST") and r.peek().text[0] in "<>=":
+        rest = _compared(r, right, first, spoken=False)  # ema 8 > ema 21 > ema 55
+        if rest is None:
+            return None
+        return AllOf(parts=(first_part, *(rest.parts if isinstance(rest, AllOf) else (rest,))))
+    return first_part
+
+
+def _same_right(r: Reader, left: Operand) -> Operand | None:
+    """sell when it is below: what it was compared with before."""
+    ended = r.at(
+        "END", "STOP_MARK", ",", "AND", "OR", "THEN", "USE", "EXIT", "SELL", "COVER", ")", "FROM", "EITHER_WAY"
+    )
+    return r.right if ended and left == r.it else None
+
+
+def _or_more(r: Reader, left: Operand, right: Operand) -> Condition | None:
+    """is 70 or higher."""
+    if r.take("OR_MORE"):
+        return Compare(left=left, level="at_least", right=right)
+    if r.take("OR_LESS"):
+        return Compare(left=left, level="at_most", right=right)
+    return None
+
+
+def _deviating(r: Reader, left: Operand) -> Condition | None:
+    """is more than 2 standard deviations below its 20-day mean."""
+    with r.trying() as attempt:
+        word = r.take("ABOVE", "AT_LEAST")
+        found = deviations(r)
+        if found is None:
+            return None
+        attempt.keep()
+        hard = word is None or word.kind == "ABOVE"
+        levels: tuple[Level, Level] = ("above", "below") if hard else ("at_least", "at_most")
+        return Compare(left=left, level=levels[0] if found[0] == "ABOVE" else levels[1], right=found[1])
+
+
+def _beyond(r: Reader, left: Operand, *, spoken: bool) -> Condition | None:
+    """is 2 % above the average; more than 2 %: strictly; also "is down 5 % from its 20-day high"."""
+    with r.trying() as attempt:
+        if r.at("ABOVE") and r.peek().text == "above":
+            return None  # above 2 % below it is a level, more than 2 % below it a distance
+        word = r.take("ABOVE", "AT_LEAST")
+        size = percent(r)
+        side = r.take("ABOVE", "BELOW") if size is not None else None
+        if size is None or side is None or not (spoken or word):
+            return None
+        right = operand(r, left, side.kind.lower())
+        if not isinstance(right, Line):
+            return None
+        right = named(right)
+        attempt.keep()
+        up = side.kind == "ABOVE"
+        hard = word is not None and word.kind == "ABOVE"
+        made: Level = ("above" if hard else "at_least") if up else ("below" if hard else "at_most")
+        return Compare(left=left, level=made, right=Beyond(line=right, percent=size if up else -size))
+
+
+def _between(r: Reader, left: Operand) -> Condition | None:
+    with r.trying() as attempt:
+        r.take("IN")
+        if not r.take("BETWEEN"):
+            return None
+        pair = both_averages(r)
+        if pair is not None:
+            attempt.keep()
+            return Between(left=left, low=pair[0], high=pair[1])
+        low = operand(r, left)
+        if low is None or not r.take("AND", "TO"):
+            return None
+        high = operand(r, left)
+        if high is None or any(isinstance(end, Line) and end.name not in KINDS for end in (low, high)):
+            return None
+        attempt.keep()
+        return Between(left=left, low=low, high=high)
+
+
+def _mood(r: Reader, left: Operand, first: int) -> Condition | None:
+    """is positive, is oversold, is bullish."""
+    token = r.take("POSITIVE", "NEGATIVE", "OVERSOLD", "OVERBOUGHT", "BULLISH", "BEARISH")
+    if token is None or not isinstance(left, Line):
+        return None
+    if token.kind in ("POSITIVE", "NEGATIVE"):
+        return Compare(left=left, level="above" if token.kind == "POSITIVE" else "below", right=_ZERO)
+    if token.kind in ("OVERSOLD", "OVERBOUGHT"):
+        return _sold_out(r, left, token.kind, first)
+    pair = _mood_pair(left)
+    return pair and Compare(left=pair[0], level="above" if token.kind == "BULLISH" else "below", right=pair[1])
+
+
+def _sold_out(r: Reader, left: Line, word: str, first: int) -> Condition:
+    limits = KINDS[left.name].oversold
+    if limits is None:
+        raise r.ask(
+            f"{word.lower()} by which measure?", [f"RSI is {word.lower()}", f"stochastic is {word.lower()}"], first
+        )
+    low, high = limits
+    where = f"below {low:g}" if word == "OVERSOLD" else f"above {high:g}"
+    r.notices.append(f"{word.lower()} is read as {where}, as is customary for {KINDS[left.name].english}")
+    if word == "OVERSOLD":
+        return Compare(left=left, level="below", right=Number(value=low))
+    return Compare(left=left, level="above", right=Number(value=high))
+
+
+def _mood_pair(left: Line) -> tuple[Line, Operand] | None:
+    if left.name == "supertrend":
+        return replace(left, part="direction"), _ZERO
+    if left.name == "macd":
+        return replace(left, part="line"), replace(left, part="signal")
+    if left.name == "close":
+        return left, Line(name="open")
+    return None
+
+
+def turning(r: Reader, left: Operand, first: int) -> Condition | None:
+    """turns positive, flips to bullish, goes oversold: the cross into what "is" would be the level of."""
+    if not r.take("TURNS", "MOVES"):
+        return None
+    r.skip("TO", "IN")
+    token = r.peek()
+    if isinstance(left, Line) and left.name == "supertrend" and r.at("RISES", "FALLS"):
+        r.take("RISES", "FALLS")
+        up = token.kind == "RISES"
+        return Cross(left=replace(left, part="direction"), direction="above" if up else "below", right=_ZERO)
+    made = _mood(r, left, first)
+    if not isinstance(made, Compare):
+        return None
+    direction: Direction = "above" if made.level == "above" else "below"
+    if isinstance(made.left, Line) and made.left.name == "close":
+        return None
+    return Cross(left=made.left, direction=direction, right=made.right)
+
+
+def crossing(r: Reader, left: Operand, first: int) -> Condition | None:
+    """crosses above, drops below, breaks through, climbs past, crosses 30 from below."""
+    way: Literal["", "above", "below", "either"] = ""
+    moved = crossed = through = False
+    r.skip("IS")
+    while (
+        token := r.take("CROSS", "MOVES", "RISES", "FALLS", "RECLAIMS", "LOSES_LINE", "THROUGH", "BACK", "TURNS")
+        or (r.take("LOSS") if r.peek().text == "loses" and not moved else None)
+    ) is not None:
+        moved = True
+        crossed = (
+            crossed or token.kind == "CROSS" or token.text.startswith(("break", "broke", "pierc", "breach", "penetr"))
+        )
+        through = through or token.kind in ("THROUGH", "RECLAIMS", "LOSES_LINE", "LOSS")
+        if token.kind in ("RISES", "RECLAIMS"):
+            way = "above"
+        elif token.kind in ("FALLS", "LOSES_LINE", "LOSS"):
+            way = "below"
+        if (
+            len(token.text.split()) == 2
+            and token.text.split()[1] in ("up", "down")
+            and token.kind in ("RISES", "FALLS")
+        ):
+            crossed = crossed or token.text.startswith(("cross", "break"))
+    if not moved:
+        return None
+    turned = _from_to(r, left)
+    if turned is not None:
+        return turned
+    side = r.take("ABOVE", "BELOW", "THROUGH") or (r.take("PREVIOUS") if r.peek().text == "past" else None)
+    r.take("THROUGH")
+    if side is not None and side.kind in ("ABOVE", "BELOW"):
+        wanted: Direction = "above" if side.kind == "ABOVE" else "below"
+        if way and way != wanted:
+            return None  # "crosses down above 80" is two things
+        way = wanted
+    elif not (crossed or through or side):
+        return None
+    right = operand(r, left, way)
+    if right is None and isinstance(left, Line) and crossed and left.name in ("macd", "stochastic"):
+        right = replace(left, part="signal" if left.name == "macd" else "d")
+        if left.name == "stochastic":
+            left = replace(left, part="k")
+    if right is None and (way or r.at("FROM")):
+        right = _same_right(r, left)  # exit when it crosses under
+    if right is None:
+        return None
+    late = _late_way(r)
+    if late and way and late != way:
+        return None
+    way = late or way or _way_of(right)
+    if not way:
+        raise r.ask(
+            "which way does it cross?", ["crosses above", "crosses below", "crosses in either direction"], first
+        )
+    return _crosses(left, way, right)
+
+
+def _from_to(r: Reader, left: Operand) -> Condition | None:
+    """moves from below -100 to above -100."""
+    with r.trying() as attempt:
+        if not r.take("FROM") or not (below := r.take("ABOVE", "BELOW")):
+            return None
+        one = operand(r, left)
+        if one is None or not r.take("TO") or not (above := r.take("ABOVE", "BELOW")):
+            return None
+        other = operand(r, left)
+        if one != other or below.kind == above.kind:
+            return None
+        attempt.keep()
+        return Cross(left=left, direction="above" if above.kind == "ABOVE" else "below", right=one)
+
+
+def _way_of(right: Operand) -> Literal["", "above", "below"]:
+    """breaks its 20-day high: the line says which way."""
+    if not isinstance(right, Line):
+        return ""
+    if right.name == "highest" or right.part in ("upper", "top"):
+        return "above"
+    return "below" if right.name == "lowest" or right.part in ("lower", "bottom") else ""
+
+
+def _late_way(r: Reader) -> Literal["", "above", "below", "either"]:
+    """from below, to the upside, upwards, in either direction."""
+    if r.take("EITHER_WAY"):
+        return "either"
+    with r.trying() as attempt:
+        if r.take("FROM") and (token := r.take("ABOVE", "BELOW")):
+            attempt.keep()
+            return "above" if token.kind == "BELOW" else "below"
+    token = r.peek()
+    if token.kind in ("RISES", "FALLS") and token.text.split()[-1] in _UPWARDS:
+        r.take("RISES", "FALLS")
+        return "above" if token.kind == "RISES" else "below"
+    return ""
+
+
+def _crosses(left: Operand, way: Direction, right: Operand) -> Condition:
+    return Cross(left=left, direction=way, right=right)
+
+
+def broken(r: Reader, left: Operand, first: int) -> Condition | None:
+    """the 20-day high is broken."""
+    if not (r.take("IS") and r.take("BROKEN")) or not isinstance(left, Line):
+        return None
+    way = _way_of(left)
+    return Cross(left=Line(name="close", symbol=left.symbol), direction=way, right=left) if way else None
+
+
+def reaching(r: Reader, left: Operand, first: int) -> Condition | None:
+    """touches the lower band, hits a 20-day high, reaches 70: up to it or down to it, as its side tells."""
+    verb = r.take("REACHES", "MAKES") or (r.take("USE") if r.at("NEW", ahead=1) else None)
+    makes = verb is None and (r.take("IS") or r.take("MOVES")) and (r.take("AT") or r.at("NEW", "NUM"))
+    if verb is None and not makes and not r.at("NEW"):
+        return None
+    right = operand(r, left)
+    if right is None or not isinstance(left, Line):
+        return None
+    if isinstance(right, Line):
+        if right.name in ("highest", "lowest"):
+            side: Level = "above" if right.name == "highest" else "below"
+            return Compare(left=left, level=side, right=right)
+        if right.part in ("upper", "lower") and left.name in ("close", "high", "low") and verb:
+            up = right.part == "upper"
+            touched = replace(left, name="high" if up else "low")
+            return Compare(left=touched, level="at_least" if up else "at_most", right=right)
+    limits = KINDS[left.name].oversold if left.name in KINDS else None
+    if verb is not None and isinstance(right, Number) and limits:
+        high = right.value > sum(limits) / 2
+        return Compare(left=left, level="at_least" if high else "at_most", right=right)
+    if verb is None:
+        return None
+    words = verb.text.split()[0]
+    if words in ("rises", "rise", "climbs", "falls", "fall", "drops", "drop", "dips"):
+        return Compare(left=left, level="at_least" if words.startswith(("rise", "climb")) else "at_most", right=right)
+    raise r.ask(f"{verb.text} from which side?", ["rises above", "drops below"], first)

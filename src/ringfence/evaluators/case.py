@@ -1,0 +1,38 @@
+"""What evaluators look at: one attempt at one idea, with all that is known of it. Whatever is None is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ringfence.evaluators import Finding
+    from ringfence.sandbox.outcome import Outcome
+    from ringfence.trade.bars import Bars
+    from ringfence.trade.description import Description
+    from ringfence.trade.draft import Draft
+    from ringfence.trade.run import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """`description` is what the user's words ask for, as rules: the strategy is held to it. None where nobody could
+    put them so. `reruns` are the same strategy under other conditions, by name: `holdout`, `costs_doubled` and
+    `perturbed:NAME=VALUE`. `indicators` are the values that the trades were decided by, for those who judge by eye.
+    """
+
+    idea: str
+    draft: Draft
+    description: Description | None = None
+    run: Run | None = None
+    outcome: Outcome | None = None
+    bars: Bars | None = None
+    findings: tuple[Finding, ...] = ()
+    reruns: Mapping[str, Run] = field(default_factory=lambda: MappingProxyType({}))
+    indicators: Mapping[str, Sequence[float | None]] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def traded(self) -> bool:
+        return self.run is not None and bool(self.run.trades)

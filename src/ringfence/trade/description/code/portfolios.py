@@ -1,0 +1,118 @@
+"""The programs of strategies that hold several instruments at once: fixed weights, rotation, pairs."""
+
+from __future__ import annotations
+
+from ringfence.trade.description.code.conditions import Expressions, schedule
+from ringfence.trade.description.code.program import Program, condition_lines
+from ringfence.trade.description.lines import lines_of
+from ringfence.trade.description.model import Allocation, Description, EveryBars, OnSchedule, Pair, Rotation
+
+
+def allocation_code(description: Description, program: Program) -> str:
+    plan = description.plan
+    assert isinstance(plan, Allocation)
+    program.class_name = "Weights" if plan.weights else "EqualWeights"
+    weights = _weights(plan, program)
+    program.started = ["self.invested = False"]
+    due = ["not self.invested"]
+    if plan.rebalance is not None:
+        due.append(_due(plan.rebalance, program))
+    body = [
+        *condition_lines("if", "or", due, 8),
+        f'    self.rebalance({weights}, reason="rebalance")',
+        "    self.invested = True",
+    ]
+    return program.text(body)
+
+
+def _weights(plan: Allocation, program: Program) -> str:
+    if not plan.weights:
+        return f"{{symbol: 1 / len({program.every_symbol}) for symbol in {program.every_symbol}}}"
+    names = program.names
+    made = [
+        f'"{symbol}": {names.percent(f"weight_{n}", weight, 1.0)}'
+        for n, (symbol, weight) in enumerate(zip(program.symbols, plan.weights), 1)
+    ]
+    return "{" + ", ".join(made) + "}"
+
+
+def _due(when: OnSchedule | EveryBars, program: Program) -> str:
+    if isinstance(when, EveryBars):
+        return f"len(self.data) % {program.names.count('every_bars', when.bars)} == 0"
+    program.dated = True
+    text = schedule(when, program.functions)
+    return f"({text})" if " and " in text else text
+
+
+def rotation_code(description: Description, program: Program) -> str:
+    plan = description.plan
+    assert isinstance(plan, Rotation)
+    program.class_name = "Rotation"
+    names = program.names
+    names.declare([plan.rank, *lines_of(plan.only)] if plan.only else [plan.rank])
+    says = Expressions(names=names, data="self.data[symbol]", functions=program.functions)
+    rank = says.series(plan.rank)
+    program.started = ["self.invested = False"]
+    due = ["not self.invested", _due(plan.rebalance, program)]
+    count = names.count("count", plan.count)
+    among = program.every_symbol
+    body = [*condition_lines("if", "or", due, 8), "    self.invested = True", "    self.choose()"]
+    only = says.of(plan.only) if plan.only else ""
+    program.dated = program.dated or says.dated
+    listed = f"[symbol for symbol in {among} if {only}]" if only else among
+    order = ", reverse=True" if plan.highest else ""
+    age = f"[-{plan.rank.ago + 1}]"
+    method = [
+        "def choose(self):",
+        f'    """Hold the {"first" if plan.highest else "last"} of the ranking, in equal parts."""',
+        *([f"    fit = {listed}"] if only else []),
+        f"    ranked = sorted({'fit' if only else among}, key=lambda symbol: {rank}{age}{order})",
+        f"    weights = dict.fromkeys(ranked[: {count}], 1 / {count})",
+    ]
+    if plan.otherwise:
+        method += [
+            f"    missing = {count} - len(weights)",
+            "    if missing > 0:  # fewer than wanted were fit to hold",
+            f'        weights["{plan.otherwise}"] = weights.get("{plan.otherwise}", 0) + missing / {count}',
+        ]
+    method.append('    self.rebalance(weights, reason="rotation")')
+    program.methods.append("\n".join(method))
+    if says.lookback > 2:
+        body = [f"if len(self.data) < {says.lookback}:", "    return", *body]
+    return program.text(body)
+
+
+def pair_code(description: Description, program: Program) -> str:
+    """The two lines may miss bars of their own, so the ratio is kept by the program and not by an indicator."""
+    plan = description.plan
+    assert isinstance(plan, Pair)
+    program.class_name = "PairTrade"
+    names = program.names
+    first, second = description.symbols
+    period = names.count("period", plan.period)
+    entry = names.number("entry_score", plan.entry)
+    leave = names.number("exit_score", plan.exit) if plan.exit else "0"
+    program.functions.add("np")
+    program.started = ["self.history = []"]
+    sign = "/" if plan.measure == "ratio" else "-"
+    give_up = f" or abs(score) > {names.number('give_up_score', plan.stop)}" if plan.stop else ""
+    body = [
+        f'self.history.append(self.data["{first}"].close[-1] {sign} self.data["{second}"].close[-1])',
+        f"if len(self.history) < {period}:",
+        "    return",
+        f"window = self.history[-{period} :]",
+        "spread = np.std(window)",
+        "score = (window[-1] - np.mean(window)) / spread if spread else 0.0",
+        f'held = self.position("{first}")',
+        "if not held:",
+        *([f"    if abs(score) > {names.number('give_up_score', plan.stop)}:", "        return"] if plan.stop else []),
+        f"    if score > {entry}:  # {first} is dear",
+        f'        self.rebalance({{"{first}": -0.5, "{second}": 0.5}}, reason="dear")',
+        f"    elif score < -{entry}:  # {first} is cheap",
+        f'        self.rebalance({{"{first}": 0.5, "{second}": -0.5}}, reason="cheap")',
+        f"elif (score >= -{leave} if held.is_long else score <= {leave}){give_up}:"
+        if leave != "0"
+        else f"elif (score >= 0 if held.is_long else score <= 0){give_up}:",
+        '    self.rebalance({}, reason="exit")',
+    ]
+    return program.text(body)

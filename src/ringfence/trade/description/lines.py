@@ -1,0 +1,38 @@
+"""The lines in a description, wherever they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import TypeVar
+
+from ringfence.trade.description.model import Description, Line
+
+T = TypeVar("T")
+
+
+def lines_of(part: object) -> Iterator[Line]:
+    """In the order in which they are said."""
+    if isinstance(part, Line):
+        yield part
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from lines_of(item)
+    elif is_dataclass(part):
+        for field in fields(part):
+            yield from lines_of(getattr(part, field.name))
+
+
+def map_lines(description: Description, change: Callable[[Line], Line]) -> Description:
+    return _mapped(description, change)
+
+
+def _mapped(part: T, change: Callable[[Line], Line]) -> T:
+    if isinstance(part, Line):
+        return change(part)  # type: ignore[return-value]
+    if isinstance(part, tuple):
+        return tuple(_mapped(item, change) for item in part)  # type: ignore[return-value]
+    if is_dataclass(part) and not isinstance(part, type):
+        changed = {f.name: _mapped(getattr(part, f.name), change) for f in fields(part)}
+        return replace(part, **changed)
+    return part

@@ -1,0 +1,319 @@
+"""A strategy as a value: what it trades, when it enters and leaves, with how much. No program, and no words.
+
+It stands between English and code, so that the author, the evaluators, the page and a search read the same object.
+Percentages are written as people say them (5 is 5 %), periods are bars, and 0 or "" means that nothing was said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+VERSION = 1
+
+Side = Literal["long", "short"]
+Level = Literal["above", "below", "at_least", "at_most"]
+Direction = Literal["above", "below", "either"]
+Way = Literal["up", "down"]
+Period = Literal["day", "week", "month", "quarter", "year"]
+
+# What a condition compares.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A price column or an indicator of the catalogue. `values` are its settings, in the catalogue's order."""
+
+    name: str
+    values: tuple[float, ...] = ()
+    part: str = ""  # which of its lines, where it has several
+    source: str = ""  # the column it is computed of, where it is not the usual one
+    ago: int = 0  # bars back
+    timeframe: str = ""  # coarser bars, such as 1w
+    symbol: str = ""  # another instrument than the one that is traded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaled:
+    """So many times a line: 1.5 times the average volume."""
+
+    line: Line
+    times: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beyond:
+    """So many percent above a line, or below it where negative."""
+
+    line: Line
+    percent: float
+
+
+Operand = Line | Number | Scaled | Beyond
+
+# Conditions, each true or false at the close of a bar.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compare:
+    left: Operand
+    level: Level
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cross:
+    """It was on the other side on the bar before. `above`: upwards."""
+
+    left: Operand
+    direction: Direction
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Between:
+    """Both ends count."""
+
+    left: Operand
+    low: Operand
+    high: Operand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """Each of the last `bars` values lies above (or below) the one before it."""
+
+    line: Line
+    way: Way
+    bars: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The line is now so many percent up (or down) on its value of `bars` bars ago."""
+
+    line: Line
+    way: Way
+    percent: float
+    bars: int
+    strict: bool = False  # more than, in place of at least
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The comparison was true on each of the last `bars` bars."""
+
+    condition: Compare | Between
+    bars: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnSchedule:
+    """The first bar of a day of the calendar. `on` is a weekday, `first` or `last`; a month's last is its last weekday.
+
+    A day on which nothing was traded is left out: a Monday that is a holiday is no Monday.
+    """
+
+    every: Period
+    on: str = "first"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EveryBars:
+    bars: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnWeekdays:
+    days: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InHours:
+    """By the exchange's clock; the bar begins at or after `start` and before `end`."""
+
+    start: str = "00:00"
+    end: str = "24:00"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllOf:
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnyOf:
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Not:
+    part: Condition
+
+
+Condition = (
+    Compare
+    | Cross
+    | Between
+    | Trend
+    | Change
+    | Held
+    | OnSchedule
+    | EveryBars
+    | OnWeekdays
+    | InHours
+    | AllOf
+    | AnyOf
+    | Not
+)
+
+# What guards a position, and how large it is.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distance:
+    """How far from the entry: percent of the fill's price; average true ranges from the close of the decision;
+    times the distance of the stop (`risk`); or, as `price`, a price itself."""
+
+    kind: Literal["percent", "atr", "risk", "price"]
+    value: float
+    period: int = 0  # of the average true range
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """A stop that follows the best price. `rest`: of what is left after the first partial exit, and only then."""
+
+    distance: Distance
+    rest: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partial:
+    """Sell `portion` percent of what was bought when the gain is this far."""
+
+    portion: float
+    at: Distance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guards:
+    stop: Distance | None = None
+    target: Distance | None = None
+    trail: Trail | None = None
+    partials: tuple[Partial, ...] = ()
+    time_stop_bars: int = 0  # out at the open this many bars after the one it came in at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllIn:
+    """Everything that can be spent; with several instruments, an equal share for each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PercentOfEquity:
+    percent: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedCash:
+    amount: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedShares:
+    count: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RiskPerTrade:
+    """As much as loses `percent` of the equity at the stop."""
+
+    percent: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolatilityTarget:
+    """As much as moves by `percent` a year, judged by the last `period` bars; never more than everything."""
+
+    percent: float
+    period: int = 20
+    bars_per_year: int = 252
+
+
+Sizing = AllIn | PercentOfEquity | FixedCash | FixedShares | RiskPerTrade | VolatilityTarget
+
+# Plans.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    side: Side
+    when: Condition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exit:
+    side: Side
+    when: Condition
+    portion: float = 100  # percent of the position; less than all of it once only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """Enter and leave by rules. An entry of the other side turns a position round."""
+
+    entries: tuple[Entry, ...]
+    exits: tuple[Exit, ...] = ()
+    guards: Guards = field(default_factory=Guards)
+    sizing: Sizing = field(default_factory=AllIn)
+    adds: bool = False  # buys again although it holds some, as a savings plan does
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allocation:
+    """Hold these weights, in percent; put right when `rebalance` says so, or never. No weights: equal ones."""
+
+    weights: tuple[float, ...] = ()
+    rebalance: OnSchedule | EveryBars | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rotation:
+    """Hold the `count` instruments that `rank` puts first, in equal parts, chosen anew on a schedule."""
+
+    count: int
+    rank: Line
+    highest: bool = True
+    rebalance: OnSchedule | EveryBars = field(default_factory=lambda: OnSchedule(every="month"))
+    only: Condition | None = None  # those for which this does not hold are passed over
+    otherwise: str = ""  # held in place of those that are missing; cash where empty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two instruments against each other, by how many standard deviations their ratio or spread is from its mean."""
+
+    measure: Literal["ratio", "spread"] = "ratio"
+    period: int = 60
+    entry: float = 2
+    exit: float = 0
+    stop: float = 0  # where it is given up; 0 is never
+
+
+Plan = Signals | Allocation | Rotation | Pair
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """`symbols` are what it trades. With none it trades the first of its data, or all of them with `every`."""
+
+    plan: Plan
+    symbols: tuple[str, ...] = ()
+    every: bool = False
+    version: int = VERSION

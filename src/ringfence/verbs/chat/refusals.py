@@ -1,0 +1,51 @@
+"""What to say when there is no template for it and no model to ask."""
+
+from __future__ import annotations
+
+from ringfence.verbs.chat.answer import Answer
+from ringfence.verbs.chat.intent import Reading
+
+# What works without a model: how to say it, and the command that does the same.
+OFFLINE: tuple[tuple[str, str], ...] = (
+    ("95 % interval for GOOG in 30 days", "ringfence simulate monte-carlo --data sample:GOOG --horizon 30d"),
+    (
+        "simulate a portfolio of AAPL and MSFT for 1 year",
+        "ringfence simulate portfolio --data sample:AAPL,MSFT",
+    ),
+    ("risk of ruin of the trades of run 3f2a9c1b", "ringfence simulate strategy 3f2a9c1b"),
+    ("price a GOOG call, strike 800, in 3 months", "ringfence simulate option --data sample:GOOG --strike 800"),
+    (
+        "position size: risk 1%, entry 100, stop 95",
+        "ringfence simulate sizing --risk 0.01 --entry 100 --stop 95",
+    ),
+    ("correlation between AAPL and MSFT", "ringfence simulate correlation --data sample:AAPL,MSFT"),
+    ("a 14-period Ichimoku cloud for GOOG", "ringfence indicator ichimoku --data sample:GOOG --period 14"),
+    ("find bad ticks in the GOOG data", "ringfence simulate cleanse --data sample:GOOG"),
+)
+CONFIGURE = (
+    "For anything else, configure a model: set RINGFENCE_MODEL, for example openai:gpt-x with its key in the "
+    "environment, or RINGFENCE_MODEL_URL for a server of your own; or give --model NAME."
+)
+
+
+def refuse(reading: Reading) -> Answer:
+    words = ", ".join(repr(word) for word in reading.unknown[:5])
+    lost = f" (I do not know {words} here)" if words else ""
+    offered = "\n".join(f"  {example}\n      {command}" for example, command in OFFLINE)
+    text = (
+        f"I do not take this for anything that I can work out without a model{lost}. These work offline:\n"
+        f"{offered}\n{CONFIGURE}"
+    )
+    return Answer(kind="refused", text=text)
+
+
+def point_to_research(text: str) -> Answer:
+    quoted = text.strip().replace('"', "'")
+    return Answer(
+        kind="refused",
+        intent="idea",
+        text=(
+            "This is a strategy in words. `ringfence research` makes a program of it, backtests it and judges it:\n"
+            f'  ringfence research "{quoted}" --data sample:GOOG'
+        ),
+    )

@@ -1,0 +1,115 @@
+"""Research: from an idea in words to the best strategy that was found for it, tried behind the fence.
+
+`research` is one idea; `research_ideas` is many. What they do is in the store's events step by step, so one that was
+killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Mapping
+from typing import cast
+
+from ringfence.sandbox.job import Cancel
+from ringfence.trade.run import Json
+from ringfence.verbs.research.final import examine, read_spent
+from ringfence.verbs.research.grounds import Grounds, open_grounds
+from ringfence.verbs.research.journal import Cancelled, Journal, begin, recall_spec
+from ringfence.verbs.research.loop import Findings, Loop, NotUnderstood
+from ringfence.verbs.research.objective import OBJECTIVES, Aim
+from ringfence.verbs.research.replies import Spent
+from ringfence.verbs.research.request import Author, Budget, Means, OnProgress, Progress, ResearchRequest
+from ringfence.verbs.research.result import ResearchResult, Status
+from ringfence.verbs.research.versions import Version, idea_key
+
+__all__ = [
+    "OBJECTIVES",
+    "Aim",
+    "Author",
+    "Budget",
+    "Grounds",
+    "Means",
+    "OnProgress",
+    "Progress",
+    "ResearchRequest",
+    "ResearchResult",
+    "Version",
+    "begin",
+    "idea_key",
+    "open_grounds",
+    "recall_spec",
+    "research",
+]
+
+
+def research(request: ResearchRequest, means: Means, *, research_id: str) -> ResearchResult:
+    """Do it, or the rest of it where a part is on record under this id. What an idea or an author did wrong is in the
+    result; what we could not do, or an author that cannot be had, is raised."""
+
+    def is_cancelled() -> bool:
+        return means.cancel is not None and _is_set(means.cancel)
+
+    journal = Journal(means.store, research_id, now=means.now, is_cancelled=is_cancelled)
+    loop = Loop(request, means, journal)
+    try:
+        found = loop.run()
+        best = found.best
+        final = None
+        if best is not None:
+            means.on_progress(Progress(stage="final", message=f"version {best.number} meets the hold-out"))
+            value = journal.step("final", "", lambda: examine(request, means, loop.range, found, best))
+            final = cast("Mapping[str, Json]", value)
+    except NotUnderstood as e:
+        return _told(request, means, journal, loop.found, "not_understood", str(e))
+    except Cancelled:
+        reason = f"it was cancelled: go on with --resume {research_id}"
+        return _told(request, means, journal, loop.found, "cancelled", reason)
+    if best is None or final is None:
+        last = found.versions[-1].reason if found.versions else "nothing was written"
+        return _told(request, means, journal, found, "failed", f"no version ran; the last one: {last}")
+    gates = cast("Mapping[str, Json]", final["evaluation"])
+    status: Status = "failed" if not final["ran"] else "passed" if gates["all_passed"] else "ran"
+    return _told(request, means, journal, found, status, str(final["reason"]), best, final)
+
+
+def _told(
+    request: ResearchRequest,
+    means: Means,
+    journal: Journal,
+    found: Findings,
+    status: Status,
+    reason: str,
+    best: Version | None = None,
+    final: Mapping[str, Json] | None = None,
+) -> ResearchResult:
+    spent = found.spent
+    if final is not None:
+        judged = read_spent(final["judging"])
+        spent = Spent(
+            tokens=spent.tokens + judged.tokens,
+            usd=spent.usd + judged.usd,
+            requests=spent.requests + judged.requests,
+            unpriced=spent.unpriced + judged.unpriced,
+        )
+    return ResearchResult(
+        research_id=journal.research_id,
+        status=status,
+        idea=request.idea,
+        author=means.author.name,
+        objective=request.aim.objective,
+        reason=reason,
+        found=found,
+        spans=request.grounds.splits.spans(),
+        best=best,
+        final=final,
+        stored=means.store.get_run(str(final["run_id"])) if final is not None else None,
+        spent=spent,
+        seconds=journal.seconds,
+        resumed_steps=journal.replayed,
+    )
+
+
+def _is_set(cancel: Cancel) -> bool:
+    poll = select.poll()
+    poll.register(cancel, select.POLLIN)
+    return bool(poll.poll(0))

@@ -1,0 +1,81 @@
+"""What the panel says of a version, and a model as one of its judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from ringfence.agents import Agent
+from ringfence.agents.brief import Brief, DataFacts, Reply, VerdictSeen
+from ringfence.evaluators.case import Case
+from ringfence.evaluators.judging import Answer, Judge, Question
+from ringfence.evaluators.panel import evaluate
+from ringfence.evaluators.source import lint
+from ringfence.trade.bars import Bars
+from ringfence.trade.description import Description
+from ringfence.trade.draft import Draft
+from ringfence.trade.run import Curve, Json, Run
+from ringfence.verbs.backtest import Finished
+
+
+class AgentJudge:
+    """Asks an agent in its role as judge, and counts what that costs."""
+
+    def __init__(self, agent: Agent, data: DataFacts) -> None:
+        self._agent, self._data = agent, data
+        self.replies: list[Reply] = []
+
+    def __call__(self, question: Question) -> Answer:
+        rules = (f"The rules: {question.rules}",) if question.rules else ()
+        brief = Brief(
+            role="judge",
+            idea=question.idea,
+            data=self._data,
+            code=question.code,
+            metrics=question.metrics,
+            trades=question.trades,
+            notes=(*rules, *(f"Indicator {line}" for line in question.indicators), question.asked),
+        )
+        reply = self._agent.act(brief)
+        self.replies.append(reply)
+        return Answer(parsed=reply.parsed, text=reply.text, model=reply.model)
+
+
+def evaluation_of(
+    *,
+    idea: str,
+    description: Description | None,
+    draft: Draft,
+    finished: Finished,
+    bars: Bars,
+    reruns: Mapping[str, Run] | None = None,
+    judges: Judge | None = None,
+) -> dict[str, Json]:
+    """In the shape that the faces print."""
+    case = Case(
+        idea=idea,
+        description=description,
+        draft=draft,
+        run=finished.run,
+        outcome=finished.outcome,
+        bars=bars,
+        findings=lint(draft),
+        reruns=reruns or {},
+        indicators={name: _values(curve) for name, curve in finished.run.indicators.items()},
+    )
+    told = evaluate(case, judges=judges).to_json()
+    return {**{name: value for name, value in told.items() if name != "verdicts"}, "results": told["verdicts"]}
+
+
+def verdicts_seen(evaluation: Mapping[str, Json]) -> tuple[VerdictSeen, ...]:
+    """What of it the next brief is told."""
+    found = []
+    for row in cast("Sequence[Mapping[str, Json]]", evaluation["results"]):
+        said = [*cast("Sequence[str]", row["errors"]), *cast("Sequence[str]", row["warnings"])]
+        if row["status"] in ("failed", "warning"):
+            found.append(VerdictSeen(name=str(row["name"]), status=str(row["status"]), errors=tuple(said)))
+    return tuple(found)
+
+
+def _values(curve: Curve) -> Sequence[float | None]:
+    return [None if value != value else value for value in curve.value.tolist()]

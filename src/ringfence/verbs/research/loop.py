@@ -1,0 +1,299 @@
+"""The loop: write, try, mend, evaluate, revise, until there is a reason to stop. The best wins, not the last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import NoReturn, cast, get_args
+
+from ringfence.agents.brief import Brief, Change, ErrorSeen, Reply, Role
+from ringfence.base.errors import BudgetError
+from ringfence.trade.description import Description
+from ringfence.trade.draft import read_draft
+from ringfence.trade.run import Json, plain
+from ringfence.verbs.research import briefs
+from ringfence.verbs.research.bandit import Bandit
+from ringfence.verbs.research.journal import Journal
+from ringfence.verbs.research.judging import evaluation_of
+from ringfence.verbs.research.novelty import SAME_TRADES, fingerprint, overlap
+from ringfence.verbs.research.replies import Spent, ask
+from ringfence.verbs.research.request import Means, Progress, ResearchRequest
+from ringfence.verbs.research.trial import Range, Trial, read_trial
+from ringfence.verbs.research.versions import Status, Version, diff_of, keep_lineage, strategy_name
+
+MOST_REPAIRS = 10
+_CUT = "the reply was cut off before the program's end, and half a program is none: write a shorter one"
+_SAME_ERRORS = 3  # in a row: the error, its repair, and the other way that was taken then
+
+
+class Ended(Exception):
+    """There is a reason to stop."""
+
+
+class NotUnderstood(Exception):
+    """The idea gives no rules; the message is the author's own."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Findings:
+    """What the loop knows so far."""
+
+    idea: str = ""  # the words that are worked with: the user's, or the rules that were made of them
+    reading: str = ""  # how it was understood
+    title: str = ""
+    description: Description | None = None
+    versions: list[Version] = field(default_factory=list)
+    spent: Spent = field(default_factory=Spent)
+    notices: list[str] = field(default_factory=list)
+    stopped: str = ""
+    models: list[str] = field(default_factory=list)
+
+    @property
+    def best(self) -> Version | None:
+        """By the objective on validation data; the earlier of equals."""
+        able = [v for v in self.versions if v.status == "ran"]
+        return max(able, key=lambda v: (_rank(v), -v.number), default=None)
+
+    def named(self, number: int | None) -> Version | None:
+        return next((v for v in self.versions if v.number == number), None)
+
+
+class Loop:
+    def __init__(self, request: ResearchRequest, means: Means, journal: Journal) -> None:
+        self._request, self._means, self._journal = request, means, journal
+        self._data = request.grounds.facts()
+        self.range = Range(request, means, strategy_name(request.idea))
+        self.found = Findings(idea=request.idea, notices=list(request.grounds.splits.notes))
+        self._bandit = Bandit()
+        self._iteration = 1
+
+    def run(self) -> Findings:
+        """NotUnderstood where the idea gives no strategy."""
+        try:
+            self._read_idea()
+            brief = Brief(role="code", idea=self.found.idea, data=self._data, notes=self._noted())
+            if self._write(brief, None, None) is None:
+                self._end("the author gave up on it")
+            while self._means.author.revises:
+                self._check_bounds(between=True)
+                self._iteration += 1
+                self._revise()
+            self._end("the offline author does not revise: the numbers are yours")
+        except Ended:
+            pass
+        return self.found
+
+    # reading
+
+    def _read_idea(self) -> None:
+        """What is plain enough for the offline author needs no research; a page or a thought is turned into rules."""
+        if not self._means.author.revises or _is_plain(self.found.idea, self._data.symbols, self._data.timeframe):
+            return
+        reply = self._ask(Brief(role="research", idea=self.found.idea, data=self._data))
+        parsed = reply.parsed or {}
+        rules = [str(rule) for rule in cast("list[Json]", parsed.get("rules") or [])]
+        if reply.stop_reason != "end" or not rules:
+            raise NotUnderstood(str(parsed.get("summary") or reply.text or "no strategy was found in the idea"))
+        self.found.title = str(parsed.get("title") or "")
+        assumed = [f"Assumed: {words}" for words in cast("list[Json]", parsed.get("assumptions") or [])]
+        self.found.reading = " ".join([*rules, *assumed])
+        self.found.idea = "\n".join([self.found.title, *rules, *assumed]).strip()
+
+    def _noted(self) -> tuple[str, ...]:
+        return (f"At least {self._request.aim.min_trades} trades are needed",) if self._means.author.revises else ()
+
+    # writing
+
+    def _write(self, brief: Brief, parent: Version | None, kind: Change | None) -> Version | None:
+        """One version that runs, with as many repairs as that takes; None where it came to nothing."""
+        last: ErrorSeen | None = None
+        origin = parent
+        for attempt in range(MOST_REPAIRS + 1):
+            if attempt:
+                self._check_bounds(between=False)
+            reply = self._ask(brief)
+            if reply.stop_reason == "refused":
+                if parent is None and not attempt:
+                    raise NotUnderstood(reply.text)
+                self.found.notices.append(f"the author gave up on a {brief.role} brief: {reply.text[:300]}")
+                return None
+            version = self._try(reply, brief.role, origin, kind)
+            if version.trial.error is None:
+                return version
+            if not self._means.author.revises:
+                self._end(version.reason)
+            error = version.trial.error
+            same = last is not None and (last.type, last.message) == (error.type, error.message)
+            last = replace(error, times=last.times + 1 if same and last is not None else 1)
+            if last.times >= _SAME_ERRORS:
+                self._end(f"the same error {last.times} times in a row: {error.type}: {error.message[:200]}")
+            tried = tuple(briefs.history_line(v) for v in self.found.versions)
+            brief = briefs.repair(brief, version.code, last, tried)
+            origin = version
+        return self._end(f"{MOST_REPAIRS} repairs did not make it run")
+
+    def _try(self, reply: Reply, role: Role, parent: Version | None, kind: Change | None) -> Version:
+        number = len(self.found.versions) + 1
+        code = reply.code or ""
+        self._tell("code", f"version {number} is written", number)
+        self.found.description = reply.description or self.found.description
+        if reply.description is not None:
+            self.found.reading = reply.text
+        trial, status, reason = self._judge(code if reply.stop_reason == "end" else "", number, kind)
+        version = Version(
+            number=number,
+            iteration=self._iteration,
+            role=role,
+            code=code,
+            status=status,
+            reason=reason,
+            trial=trial,
+            change=kind,
+            parent=parent.number if parent else None,
+            said=_said(reply),
+            diff=diff_of(parent.code, code, (f"version {parent.number}", f"version {number}")) if parent else "",
+            score=None if status == "failed" else self._request.aim.score(trial.validation),
+        )
+        if status == "ran":
+            version = replace(version, evaluation=self._evaluate(version))
+        keep_lineage(self._means.store, version, self.found.named(version.parent), now=self._means.now())
+        return self._add(version)
+
+    def _judge(self, code: str, number: int, kind: Change | None) -> tuple[Trial, Status, str]:
+        if not code:
+            return Trial(stage="parse", error=ErrorSeen(type="Truncated", message=_CUT)), "failed", _CUT
+        known = self._known(code) if kind else None
+        if known is not None:
+            return known, "not_new", "it is not new: the same program was tried before"
+        told = self._journal.step("trial", f"version {number}", lambda: self.range.try_out(code).to_json())
+        trial = read_trial(told)
+        return trial, *self._status(trial, kind)
+
+    def _status(self, trial: Trial, kind: Change | None) -> tuple[Status, str]:
+        if trial.error is not None:
+            where = f" at line {trial.error.line}" if trial.error.line else ""
+            return "failed", f"{trial.error.type}{where}: {trial.error.message.partition(chr(10))[0]}"
+        for other in self.found.versions if kind else ():
+            if other.status == "ran" and overlap(other.trial.footprints, trial.footprints) >= SAME_TRADES:
+                return "not_new", f"it is not new: it makes the trades of version {other.number}"
+        if trial.trades < self._request.aim.min_trades and self._means.author.revises:
+            return "few_trades", f"{trial.trades} trades are fewer than the {self._request.aim.min_trades} asked for"
+        return "ran", f"{trial.trades:,} trades" if self._means.author.revises else "it runs"
+
+    def _known(self, code: str) -> Trial | None:
+        """The trial of an earlier program that differs from this one in names and comments alone."""
+        mark = fingerprint(code)
+        same = (v.trial for v in self.found.versions if mark and v.trial.fingerprint == mark and v.status == "ran")
+        return next(same, None)
+
+    def _evaluate(self, version: Version) -> Mapping[str, Json]:
+        def judge() -> Json:
+            draft = read_draft(version.code, name=self.range.name)
+            finished = self.range.kept(draft)
+            return plain(
+                evaluation_of(
+                    idea=self.found.idea,
+                    description=self.found.description,
+                    draft=draft,
+                    finished=finished,
+                    bars=self._request.grounds.splits.train,
+                )
+            )
+
+        if not self._means.author.revises:  # nobody is there to be told of it before the end
+            return {"results": []}
+        return cast("Mapping[str, Json]", self._journal.step("evaluation", f"version {version.number}", judge))
+
+    def _add(self, version: Version) -> Version:
+        self.found.versions.append(version)
+        self._tell("version", f"version {version.number}: {version.reason}", version.number)
+        return version
+
+    # revising
+
+    def _revise(self) -> None:
+        parent = self.found.best or self.found.versions[-1]
+        history = tuple(briefs.history_line(v) for v in self.found.versions)
+        brief = briefs.analysis(self.found.idea, self._data, parent, history)
+        advice = self._ask(brief).parsed or {}
+        if advice.get("stop") is True:
+            self._end("the analyst sees nothing more to gain")
+        changes = [row for row in cast("list[Json]", advice.get("changes") or []) if isinstance(row, Mapping)]
+        kinds = [cast(Change, row["kind"]) for row in changes if row.get("kind") in get_args(Change)]
+        others = [v for v in self.found.versions if v.status == "ran" and v is not parent]
+        kind = self._bandit.choose(advised=kinds, crossover=bool(others))
+        told = tuple(f"Advice: {row.get('what')} ({row.get('why')})" for row in changes if row.get("kind") == kind)
+        other = max(others, key=_rank, default=None)
+        child = self._write(briefs.revision(brief, kind, told, other), parent, kind)
+        score = child.score if child is not None and child.status == "ran" else None
+        self._bandit.reward(kind, parent=parent.score, child=score)
+
+    # stopping
+
+    def _check_bounds(self, *, between: bool) -> None:
+        if self._journal.upcoming not in (None, "stop"):
+            return  # it went on then, and so it does now
+        reason = self._spent_out() or (self._enough() if between else "")
+        if reason:
+            self._end(reason)
+
+    def _spent_out(self) -> str:
+        budget, spent = self._request.budget, self.found.spent
+        if budget.minutes is not None and self._journal.seconds >= 60 * budget.minutes:
+            return f"{budget.minutes:g} minutes are over"
+        if budget.usd is not None and spent.usd >= budget.usd:
+            return f"{spent.usd:.4f} of {budget.usd:g} USD are spent"
+        if budget.tokens is not None and spent.tokens >= budget.tokens:
+            return f"{spent.tokens:,} of {budget.tokens:,} tokens are used"
+        return ""
+
+    def _enough(self) -> str:
+        aim, best = self._request.aim, self.found.best
+        if aim.target is not None and best is not None and best.score is not None and best.score >= aim.target:
+            return f"the target is reached: {aim.objective} {best.score:.4g} on validation data"
+        if self._iteration >= self._request.budget.iterations:
+            return f"{self._iteration:,} iterations are done"
+        since = self._iteration - (best.iteration if best is not None else 0)
+        return f"{since} iterations in a row gave nothing better" if since >= aim.patience else ""
+
+    def _end(self, reason: str) -> NoReturn:
+        self.found.stopped = str(self._journal.step("stop", reason, lambda: reason))
+        self._tell("stop", self.found.stopped)
+        raise Ended
+
+    # asking
+
+    def _ask(self, brief: Brief) -> Reply:
+        if self._journal.upcoming == "stop":  # it ended here for a reason that may be gone by now, such as the budget
+            self._end("")
+        self._tell("idea" if brief.role == "research" else "code", f"asking for {brief.role}")
+        try:
+            reply = ask(self._means.author.agent, brief, self._journal)
+        except BudgetError as e:
+            self._end(str(e))
+        self.found.spent = self.found.spent.plus(reply)
+        known = self.found.notices
+        known += [notice for notice in reply.notices if notice not in known]
+        if reply.model and reply.model not in self.found.models:
+            self.found.models.append(reply.model)
+        return reply
+
+    def _tell(self, stage: str, message: str, version: int = 0) -> None:
+        self._means.on_progress(Progress(stage=stage, message=message, version=version))
+
+
+def _rank(version: Version) -> float:
+    return float("-inf") if version.score is None else version.score
+
+
+def _said(reply: Reply) -> str:
+    """What came before the program."""
+    return reply.text.partition("```")[0].strip()[:2_000] if reply.description is None else ""
+
+
+def _is_plain(idea: str, symbols: tuple[str, ...], timeframe: str) -> bool:
+    from ringfence.agents.brief import DataFacts
+    from ringfence.agents.rules import RulesAgent
+
+    brief = Brief(role="research", idea=idea, data=DataFacts(symbols=symbols, timeframe=timeframe))
+    return RulesAgent().act(brief).stop_reason == "end"

@@ -1,0 +1,217 @@
+"""One program put to the test, cheap tests first: parse, lint, 60 bars, a short run, training, validation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Literal, cast
+
+from ringfence.agents.brief import ErrorSeen
+from ringfence.evaluators import Finding
+from ringfence.store import RunUsage
+from ringfence.trade.bars import Bars
+from ringfence.trade.draft import Draft
+from ringfence.trade.run import Json, Run, plain
+from ringfence.trade.times import iso
+from ringfence.verbs.backtest import Finished, Request, backtest
+from ringfence.verbs.check import check
+from ringfence.verbs.research.grounds import Grounds
+from ringfence.verbs.research.novelty import fingerprint, footprints
+from ringfence.verbs.research.objective import figures_of
+from ringfence.verbs.research.request import Means, ResearchRequest
+
+Stage = Literal["parse", "lint", "smoke", "short", "train", "validation", "done"]
+# What a check calls by a code, and Python by a name that every author knows.
+_KNOWN = {"RF001": "SyntaxError", "RF002": "Truncated", "RF003": "NotAStrategy", "RF007": "ModuleNotFoundError"}
+_ROWS = 12
+_RAN = ("traded", "no_trades")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """How far a program came. Without an `error` it ran on all it was tried on, and it traded."""
+
+    stage: Stage
+    sha256: str = ""
+    fingerprint: str = ""
+    error: ErrorSeen | None = None
+    run_id: str | None = None  # of the run on training data
+    strategy: str = ""
+    version: int | None = None  # among the texts of its strategy in the store
+    train: Mapping[str, float | None] = field(default_factory=dict)
+    validation: Mapping[str, float | None] = field(default_factory=dict)
+    trades: int = 0
+    footprints: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        return plain(self)
+
+
+def read_trial(value: Json) -> Trial:
+    row = dict(cast("Mapping[str, Json]", value))
+    error = row.pop("error")
+    for name in ("footprints", "rows", "warnings"):
+        row[name] = tuple(cast("Sequence[Json]", row[name]))
+    make: type = Trial
+    trial = cast(Trial, make(**{f.name: row[f.name] for f in fields(Trial) if f.name in row}))
+    return replace(trial, error=ErrorSeen(**cast("Mapping[str, str]", error)) if error else None)  # type: ignore[arg-type]
+
+
+class Range:
+    """Tries programs for one request, and keeps the last run of each for who must look at it closely."""
+
+    def __init__(self, request: ResearchRequest, means: Means, name: str) -> None:
+        self.name = name
+        self._request, self._means = request, means
+        self._kept: dict[str, Finished] = {}
+
+    def try_out(self, text: str) -> Trial:
+        checked = check(text, self.name)
+        draft = checked.draft
+        wrong = next((f for f in checked.findings if f.severity == "error"), None)
+        if draft is None or wrong is not None:
+            stage: Stage = "parse" if draft is None else "lint"
+            assert wrong is not None
+            return Trial(stage=stage, sha256=draft.sha256 if draft else "", error=_found(wrong))
+        made = Trial(stage="smoke", sha256=draft.sha256, fingerprint=fingerprint(draft.text))
+        if draft.dialect == "backtesting.py":
+            return replace(made, stage="lint", error=_foreign())
+        splits = self._request.grounds.splits
+        for stage, bars in (("smoke", splits.smoke), ("short", splits.short)):
+            if bars is not None:
+                run = self.run(draft, bars, lookahead=False).run
+                if run.verdict not in _RAN:
+                    return replace(made, stage=stage, error=_failure(run))
+        if not self._means.author.revises:  # nothing is chosen by these parts: it is measured on all of it, at the end
+            return replace(made, stage="done")
+        return self._full(draft, replace(made, stage="train"))
+
+    def _full(self, draft: Draft, made: Trial) -> Trial:
+        splits = self._request.grounds.splits
+        finished = self.run(draft, splits.train, lookahead=True)
+        run = finished.run
+        self._kept[draft.sha256] = finished
+        saved = self.save(finished, draft)
+        made = replace(made, run_id=run.run_id, strategy=draft.name, version=saved, warnings=run.warnings)
+        error = objection(run)
+        if error is not None:
+            return replace(made, error=error)
+        made = replace(
+            made,
+            train=figures_of(run.metrics),
+            trades=len(run.trades),
+            footprints=footprints(run),
+            rows=trade_rows(run),
+        )
+        if splits.validation is None:
+            made = replace(made, validation=made.train)
+        else:
+            later = self.run(draft, splits.validation, lookahead=False).run
+            if later.verdict not in _RAN:
+                return replace(made, stage="validation", error=_failure(later))
+            made = replace(made, validation=figures_of(later.metrics), trades=made.trades + len(later.trades))
+        return replace(made, stage="done")
+
+    def run(
+        self,
+        draft: Draft,
+        bars: Bars,
+        *,
+        lookahead: bool,
+        parameters: Mapping[str, Json] | None = None,
+        costs: float = 1.0,
+        grounds: Grounds | None = None,
+    ) -> Finished:
+        """`costs` multiplies what trading costs."""
+        asked, rules = self._request, self._request.rules
+        paid = rules.costs
+        paid = replace(
+            paid,
+            percent=min(0.5, paid.percent * costs),
+            per_share=paid.per_share * costs,
+            minimum=paid.minimum * costs,
+            slippage_bps=paid.slippage_bps * costs,
+            spread_bps=paid.spread_bps * costs,
+        )
+        request = Request(
+            draft=draft,
+            bars=bars,
+            bars_file=(grounds or asked.grounds).file_of(bars),
+            parameters=parameters or {},
+            rules=replace(rules, costs=paid),
+            seed=asked.seed,
+            limits=asked.limits,
+            lookahead=lookahead,
+            secret=asked.secret,
+            cancel=self._means.cancel,
+        )
+        return backtest(request, sandbox=self._means.sandbox)
+
+    def kept(self, draft: Draft) -> Finished:
+        """The run on training data; made again where another process made it."""
+        if draft.sha256 not in self._kept:
+            bars = self._request.grounds.splits.train
+            self._kept[draft.sha256] = self.run(draft, bars, lookahead=True)
+        return self._kept[draft.sha256]
+
+    def save(self, finished: Finished, draft: Draft) -> int:
+        used = finished.outcome.usage
+        usage = RunUsage(wall_ms=used.wall_ms, cpu_ms=used.cpu_ms, peak_memory_bytes=used.peak_memory_bytes)
+        record = self._means.store.save_run(finished.run, draft_text=draft.text, usage=usage, now=self._means.now())
+        return record.version
+
+
+def _found(finding: Finding) -> ErrorSeen:
+    kind = _KNOWN.get(finding.code, finding.code)
+    return ErrorSeen(type=kind, message=f"{finding.message}; {finding.hint}", line=finding.line)
+
+
+def _foreign() -> ErrorSeen:
+    return ErrorSeen(
+        type="NotNative",
+        message="it is written for backtesting.py, whose numbers nobody can check: derive the class from Strategy of "
+        "ringfence (`from ringfence import Strategy`) and leave Backtest out",
+    )
+
+
+def _failure(run: Run) -> ErrorSeen:
+    failing = run.outcome.failing
+    if failing is not None:
+        return ErrorSeen(type=failing.type, message=failing.message, line=failing.line, traceback=failing.traceback)
+    return ErrorSeen(type=run.verdict, message=run.reason, traceback=run.outcome.stderr)
+
+
+def objection(run: Run) -> ErrorSeen | None:
+    """What speaks against a run that came to its end, or how it did not."""
+    if run.verdict == "no_trades":
+        guidance = "\n".join(run.guidance)
+        return ErrorSeen(
+            type="NoTrades", message=f"it ran to the end and never traded: {run.reason}", traceback=guidance
+        )
+    if run.verdict != "traded":
+        return _failure(run)
+    if run.provenance == "mismatch":
+        return ErrorSeen(type="Mismatch", message=next(iter(run.warnings), "the host's replay gave other numbers"))
+    if run.lookahead.status == "suspect":
+        seen = "\n".join(
+            f"{iso(e.time)}: {e.with_future} with the future, {e.without_future} without"
+            for e in run.lookahead.evidence
+        )
+        return ErrorSeen(type="LookAhead", message=f"it uses the future: {run.lookahead.reason}", traceback=seen)
+    return None
+
+
+def trade_rows(run: Run) -> tuple[str, ...]:
+    """The first trades and the last, as text."""
+    rows = [
+        f"{t.symbol} {t.side} {t.qty:g} in {iso(t.entry_time)[:16]} at {t.entry_price:.6g} out "
+        f"{'open' if t.exit_time is None else iso(t.exit_time)[:16]}"
+        f"{'' if t.exit_price is None else f' at {t.exit_price:.6g}'}, {t.pnl_pct:+.2%}, {t.exit_reason}"
+        for t in run.trades
+    ]
+    if len(rows) <= _ROWS:
+        return tuple(rows)
+    half = _ROWS // 2
+    return (*rows[:half], f"… {len(rows) - _ROWS:,} trades more …", *rows[-half:])
