@@ -57,7 +57,7 @@ def running_engine() -> Iterator[str]:
 
 def stop_ours() -> bool:
     """Stop the engine if a test session started it and none uses it any more; whether it was stopped."""
-    if not _NOTE.exists():
+    if not _NOTE.exists() or not os.access(_PLACE, os.W_OK):  # none, or of another user's session
         return False
     with open(_PLACE / "lock", "w") as lock, open(_PLACE / "users", "w") as users:
         fcntl.flock(lock, fcntl.LOCK_EX)

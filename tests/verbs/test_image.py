@@ -194,9 +194,10 @@ def test_an_installed_wheel_has_the_dockerfiles_and_the_same_fingerprint(tmp_pat
     assert ask(tmp_path / "installed", "source_hash()") != fingerprint
 
 
-def test_the_source_is_all_of_the_package_and_no_bytecode() -> None:
+def test_the_source_is_what_a_guest_needs_and_no_bytecode() -> None:
     names = set(read_source())
-    assert {"ringfence/__init__.py", "ringfence/guest/serve.py", "ringfence/verbs/image/guest.Dockerfile"} <= names
+    assert {"ringfence/__init__.py", "ringfence/guest/serve.py", "ringfence/sandbox/docker/keeper.py"} <= names
+    assert not [name for name in names if name.startswith(("ringfence/verbs/", "ringfence/cli/", "ringfence/mcp/"))]
     assert not [name for name in names if name.endswith(".pyc")]
     assert source_hash({"a": b"bc"}) != source_hash({"ab": b"c"})
 
