@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -198,6 +199,19 @@ class TestImages:
 
 
 class TestContainers:
+    def test_an_environment_that_changes_meanwhile(
+        self, sandbox: DockerSandbox, runtime: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Changing(dict[str, str]):
+            def items(self) -> NoReturn:
+                raise KeyError("a name that another thread has just removed")
+
+        ok(sandbox)
+        monkeypatch.setattr(os, "environ", Changing(os.environ))
+        for _ in range(3):  # the first two may find parked ones
+            ok(sandbox)
+        assert sandbox.wait_parked(1, 30)
+
     def test_a_name_that_is_taken(self, sandbox: DockerSandbox, runtime: Path) -> None:
         ok(sandbox)
         assert sandbox.wait_parked(1, 60)

@@ -352,6 +352,8 @@ def connect(owner: Owner) -> Engine:
         raise SandboxError("the docker backend needs a library: pip install 'ringfence[docker]'") from e
     with _told("did not answer"):
         client = docker.from_env(version="auto", timeout=_API_SECONDS, max_pool_size=32)
+    # It would look for proxies and a .netrc before each call, and fail there when another thread changes os.environ.
+    client.api.trust_env = False
     try:
         return Engine(client, owner)
     except BaseException:
