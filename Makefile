@@ -9,7 +9,7 @@ ARGS ?=
 
 help:
 	@echo "make setup    make .venv with everything the tests need"
-	@echo "make demo     a backtest behind the fence, with its tear sheet in out/demo"
+	@echo "make demo     an idea in words becomes a strategy that ran; its tear sheet is in out/demo"
 	@echo "make test     the tests (TESTS=path, ARGS='-k name', WORKERS=n)"
 	@echo "make check    lint, format, types, layers, gates"
 	@echo "make format   rewrite the sources the way 'make check' wants them"
@@ -24,10 +24,10 @@ lock:
 
 demo: setup
 	@mkdir -p out/demo
-	@RINGFENCE_HOME=out/demo/home $(BIN)/ringfence backtest examples/rsi_dip.py --data sample:GOOG \
-	    --report out/demo/rsi_dip.html --png out/demo/rsi_dip.png $(ARGS)
-	@echo "the tear sheet, to open in any browser, and a picture of it:"
-	@ls -l out/demo/rsi_dip.*
+	@RINGFENCE_HOME=out/demo/home $(BIN)/ringfence research \
+	    "Buy GOOG when RSI drops below 35, sell when it rises above 65" \
+	    --data sample:GOOG --report out/demo/rsi.html $(ARGS)
+	@echo "the tear sheet, to open in any browser: out/demo/rsi.html"
 
 test: setup
 	@scripts/install-test-packages
