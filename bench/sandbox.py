@@ -1,7 +1,7 @@
 """The README's claims about speed: the whole benchmark, and PASS or MISS for each of its targets.
 
-    .venv/bin/python bench/sandbox.py                  # against plain python, and docker where an engine answers
-    sudo .venv/bin/python bench/sandbox.py --engine    # with a private Docker engine for the time of the run
+    .venv/bin/python -m bench.sandbox                  # against plain python, and docker where an engine answers
+    sudo .venv/bin/python -m bench.sandbox --engine    # with a private Docker engine for the time of the run
 
 Everything is measured in turn in one run on one machine, which should have nothing else to do.
 """
@@ -9,7 +9,6 @@ Everything is measured in turn in one run on one machine, which should have noth
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -17,7 +16,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from ringfence.verbs.bench import BenchReport, bench_sandbox
+from bench.claims import add_options, conclude
+from ringfence.verbs.bench import bench_sandbox
 
 ENGINE = Path(__file__).resolve().parent.parent / "scripts" / "docker-engine"
 
@@ -35,18 +35,6 @@ def private_engine() -> Iterator[None]:
             subprocess.run([ENGINE, "stop"], check=True)
 
 
-def show(report: BenchReport) -> None:
-    rows = report.rows()[len(report.targets) :]  # the targets have a table of their own below
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for what, median, p99, note in rows:
-        print(f"{what:<{widths[0]}}  {median:>{widths[1]}}  {p99:>{widths[2]}}  {note}".rstrip())
-    print()
-    for target in report.targets:
-        verdict = {True: "PASS", False: "MISS", None: "NOT MEASURED"}[target.met]
-        value = "-" if target.value is None else f"{target.value:,.3f}"
-        print(f"{verdict:<12}  {target.meaning}: {value} times, target {target.bound} {target.target:,g}")
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=50, help="how often each peer is measured (default 50)")
@@ -54,17 +42,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--engine", action="store_true", help="start a private Docker engine (root), stop it afterwards"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report there too")
-    parser.add_argument("--strict", action="store_true", help="exit with 1 unless every target was measured and met")
+    add_options(parser)
     options = parser.parse_args(argv)
     with private_engine() if options.engine else nullcontext():
         report = bench_sandbox(
             rounds=options.rounds, quick=options.quick, on_progress=lambda step: print(step, file=sys.stderr)
         )
-    show(report)
-    if options.json:
-        options.json.write_text(json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n")
-    return 1 if options.strict and not report.all_met else 0
+    return conclude(report, options)
 
 
 if __name__ == "__main__":

@@ -15,16 +15,16 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, get_args
+from typing import get_args
 
 import pytest
 
 from ringfence.agents import Agent
 from ringfence.agents.brief import Brief, DataFacts, ErrorSeen, Reply, Role, VerdictSeen
 from ringfence.base.errors import AgentError
+from ringfence.testing.suite import Suite
 from ringfence.trade.draft import read_draft
 
 IDEA = "Buy GOOG when RSI(14) drops below 35, sell when it rises above 65"
@@ -120,20 +120,7 @@ def ask(agent: Agent, brief: Brief) -> Reply | None:
     return reply
 
 
-class AgentSuite:
-    known_gaps: ClassVar[Mapping[str, str]] = {}
-
-    @pytest.fixture(autouse=True)
-    def _declared_gap(self, request: pytest.FixtureRequest) -> None:
-        name = getattr(request.node, "originalname", None) or request.node.name
-        if name in self.known_gaps:
-            request.node.add_marker(pytest.mark.xfail(reason=self.known_gaps[name], strict=True))
-
-    def test_known_gaps_name_real_behaviours_and_give_reasons(self) -> None:
-        unknown = [name for name in self.known_gaps if not callable(getattr(self, name, None))]
-        assert not unknown, "known_gaps names tests that the suite does not have"
-        assert all(reason.strip() for reason in self.known_gaps.values())
-
+class AgentSuite(Suite):
     def test_a_code_brief_is_answered_with_a_strategy(self, case: AgentCase) -> None:
         reply = case.agent.act(case.brief())
         check_reply(reply)

@@ -19,32 +19,15 @@ a case that goes leaves a hole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
-import pytest
-
 from ringfence.testing.broker_accounts import AccountCases
 from ringfence.testing.broker_costs import CostCases
 from ringfence.testing.broker_guards import GuardCases
 from ringfence.testing.broker_orders import OrderCases
 from ringfence.testing.broker_refusals import RefusalCases
+from ringfence.testing.suite import Suite
 
 
-class BrokerSuite(OrderCases, GuardCases, RefusalCases, CostCases, AccountCases):
-    known_gaps: ClassVar[Mapping[str, str]] = {}
-
-    @pytest.fixture(autouse=True)
-    def _declared_gap(self, request: pytest.FixtureRequest) -> None:
-        name = getattr(request.node, "originalname", None) or request.node.name
-        if name in self.known_gaps:
-            request.node.add_marker(pytest.mark.xfail(reason=self.known_gaps[name], strict=True))
-
-    def test_known_gaps_name_real_cases_and_give_reasons(self) -> None:
-        unknown = [name for name in self.known_gaps if not callable(getattr(self, name, None))]
-        assert not unknown, "known_gaps names cases that the suite does not have"
-        assert all(reason.strip() for reason in self.known_gaps.values())
-
+class BrokerSuite(OrderCases, GuardCases, RefusalCases, CostCases, AccountCases, Suite):
     def test_no_number_is_given_twice(self) -> None:
         numbers = [name[:9] for name in dir(self) if name.startswith("test_b") and name[6:9].isdecimal()]
         assert len(set(numbers)) == len(numbers)

@@ -26,6 +26,7 @@ import pytest
 from ringfence.evaluators.case import Case
 from ringfence.evaluators.verdict import Evaluator, Kind, Status, Verdict
 from ringfence.testing.runs import make_metrics, make_run, make_trade
+from ringfence.testing.suite import Suite
 from ringfence.trade.bars import Bars, Candles
 from ringfence.trade.description import model as m
 from ringfence.trade.draft import Draft, read_draft
@@ -203,19 +204,12 @@ def _odd_plans() -> tuple[m.Plan, ...]:
     )
 
 
-class EvaluatorSuite:
-    known_gaps: ClassVar[Mapping[str, str]] = {}
+class EvaluatorSuite(Suite):
     about_trading: ClassVar[bool] = False
 
     @property
     def cases(self) -> Mapping[str, Case]:
         return odd_cases()
-
-    @pytest.fixture(autouse=True)
-    def _declared_gap(self, request: pytest.FixtureRequest) -> None:
-        name = getattr(request.node, "originalname", None) or request.node.name
-        if name in self.known_gaps:
-            request.node.add_marker(pytest.mark.xfail(reason=self.known_gaps[name], strict=True))
 
     def test_it_has_a_name_and_a_kind(self, evaluator: Evaluator) -> None:
         assert evaluator.name.isidentifier()

@@ -15,11 +15,6 @@ The behaviours stand in one module per topic; add a test to the topic it belongs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
-import pytest
-
 from ringfence.testing.sandbox_artifacts import ArtifactBehaviours
 from ringfence.testing.sandbox_errors import EndingBehaviours, ErrorBehaviours
 from ringfence.testing.sandbox_inputs import InputBehaviours, MountBehaviours, SeedBehaviours
@@ -31,6 +26,7 @@ from ringfence.testing.sandbox_results import ResultBehaviours
 from ringfence.testing.sandbox_sessions import SessionBehaviours
 from ringfence.testing.sandbox_streams import StreamBehaviours
 from ringfence.testing.sandbox_threads import ThreadBehaviours
+from ringfence.testing.suite import Suite
 
 
 class SandboxSuite(
@@ -48,16 +44,6 @@ class SandboxSuite(
     LibraryBehaviours,
     PrivacyBehaviours,
     SessionBehaviours,
+    Suite,
 ):
-    known_gaps: ClassVar[Mapping[str, str]] = {}
-
-    @pytest.fixture(autouse=True)
-    def _declared_gap(self, request: pytest.FixtureRequest) -> None:
-        name = getattr(request.node, "originalname", None) or request.node.name
-        if name in self.known_gaps:
-            request.node.add_marker(pytest.mark.xfail(reason=self.known_gaps[name], strict=True))
-
-    def test_known_gaps_name_real_behaviours_and_give_reasons(self) -> None:
-        unknown = [name for name in self.known_gaps if not callable(getattr(self, name, None))]
-        assert not unknown, "known_gaps names tests that the suite does not have"
-        assert all(reason.strip() for reason in self.known_gaps.values())
+    """Every behaviour of a backend; see the top of this module."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -22,6 +21,7 @@ from ringfence.base.errors import DataError
 from ringfence.markets import Request, load_bars, open_source
 from ringfence.markets.calendars import check_calendar
 from ringfence.markets.spec import parse_spec
+from ringfence.testing.suite import Suite
 from ringfence.trade.bars import COLUMNS, Bars, find_problems
 from ringfence.trade.times import DAY, iso, timeframe_ns
 
@@ -45,20 +45,7 @@ class SourceCase:
         return open_source(spec, self.environ).load(make(**values))
 
 
-class SourceSuite:
-    known_gaps: ClassVar[Mapping[str, str]] = {}
-
-    @pytest.fixture(autouse=True)
-    def _declared_gap(self, request: pytest.FixtureRequest) -> None:
-        name = getattr(request.node, "originalname", None) or request.node.name
-        if name in self.known_gaps:
-            request.node.add_marker(pytest.mark.xfail(reason=self.known_gaps[name], strict=True))
-
-    def test_known_gaps_name_real_behaviours_and_give_reasons(self) -> None:
-        unknown = [name for name in self.known_gaps if not callable(getattr(self, name, None))]
-        assert not unknown, "known_gaps names tests that the suite does not have"
-        assert all(reason.strip() for reason in self.known_gaps.values())
-
+class SourceSuite(Suite):
     def test_bars_hold_the_symbols_that_were_asked_for_in_that_order(self, case: SourceCase) -> None:
         assert case.load().symbols == case.symbols
         backwards = tuple(reversed(case.symbols))
