@@ -8,64 +8,29 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from ringfence.agents.rules.scales import scale
+from ringfence.trade.description import model as m
 from ringfence.trade.description.catalogue import KINDS, PRICES, SOURCED, usual_line
-from ringfence.trade.description.model import (
-    AllIn,
-    Allocation,
-    AllOf,
-    AnyOf,
-    Between,
-    Beyond,
-    Change,
-    Compare,
-    Condition,
-    Cross,
-    Description,
-    Distance,
-    Entry,
-    EveryBars,
-    Exit,
-    FixedCash,
-    FixedShares,
-    Guards,
-    Held,
-    InHours,
-    Line,
-    Not,
-    Number,
-    OnSchedule,
-    OnWeekdays,
-    Operand,
-    Pair,
-    Partial,
-    PercentOfEquity,
-    RiskPerTrade,
-    Rotation,
-    Scaled,
-    Side,
-    Signals,
-    Sizing,
-    Trail,
-    Trend,
-    VolatilityTarget,
-)
+from ringfence.trade.description.lines import map_lines
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday")
-SIDES: tuple[tuple[Side, ...], ...] = (("long",), ("short",), ("long", "short"), ("long", "long"))
+SIDES: tuple[tuple[m.Side, ...], ...] = (("long",), ("short",), ("long", "short"), ("long", "long"))
 SYMBOLS = ("AAPL", "MSFT", "IBM", "GOOG", "SPY", "BTC-USD", "BRK.B")
 
 flags = st.booleans()
-whole = st.integers(1, 400)
+whole = st.one_of(st.integers(1, 10), st.integers(1, 400))
+periods = st.one_of(st.integers(2, 20), st.integers(2, 300))
 decimal = st.one_of(st.integers(1, 300), st.integers(1, 9999).map(lambda n: n / 100).filter(lambda x: x != int(x)))
 percents = st.one_of(st.integers(1, 99), st.integers(1, 999).map(lambda n: n / 10).filter(lambda x: x != int(x)))
 
 
 @st.composite
-def lines(draw: st.DrawFn, names: Sequence[str] = tuple(sorted(KINDS))) -> Line:
+def lines(draw: st.DrawFn, names: Sequence[str] = tuple(sorted(KINDS))) -> m.Line:
     name = draw(st.sampled_from(names))
     kind = KINDS[name]
-    values = tuple(draw(st.integers(max(2, int(s.least)), 300)) if s.whole else draw(decimal) for s in kind.settings)
-    made = Line(name=name, values=values, part=draw(st.sampled_from(kind.parts)) if kind.parts else "")
+    values = tuple(draw(periods) if s.whole else draw(decimal) for s in kind.settings)
+    if name == "macd":  # the fast average is faster than the slow one
+        values = (min(values[:2]), max(values[:2]) + 1, values[2])
+    made = m.Line(name=name, values=values, part=draw(st.sampled_from(kind.parts)) if kind.parts else "")
     if name in SOURCED and draw(st.booleans()):
         others = [c for c in PRICES if c != kind.columns[0]]
         made = replace(made, source=draw(st.sampled_from(others)))
@@ -77,14 +42,14 @@ def lines(draw: st.DrawFn, names: Sequence[str] = tuple(sorted(KINDS))) -> Line:
 
 
 @st.composite
-def numbers_on(draw: st.DrawFn, left: Line) -> Number:
+def numbers_on(draw: st.DrawFn, left: m.Line) -> m.Number:
     """A number that the line can have."""
     low, high = KINDS[left.name].scale or (-200, 300)
-    return Number(value=draw(st.integers(int(low), int(high))))
+    return m.Number(value=draw(st.integers(int(low), int(high))))
 
 
 @st.composite
-def operands(draw: st.DrawFn, left: Line) -> Operand:
+def operands(draw: st.DrawFn, left: m.Line) -> m.Operand:
     """What `left` may be compared with: something of its own scale."""
     kind = draw(st.sampled_from(("line", "line", "number", "scaled", "beyond")))
     if kind == "number":
@@ -96,88 +61,88 @@ def operands(draw: st.DrawFn, left: Line) -> Operand:
     if kind == "line":
         return line
     if kind == "scaled" and line.name != "atr":
-        return Scaled(line=line, times=draw(decimal))
-    return Beyond(line=line, percent=draw(percents) * draw(st.sampled_from((1, -1))))
+        return m.Scaled(line=line, times=draw(decimal))
+    return m.Beyond(line=line, percent=draw(percents) * draw(st.sampled_from((1, -1))))
 
 
 @st.composite
-def comparisons(draw: st.DrawFn) -> Compare | Between:
+def comparisons(draw: st.DrawFn) -> m.Compare | m.Between:
     left = draw(lines())
     if draw(st.integers(0, 4)) == 0:
-        return Between(left=left, low=draw(numbers_on(left)), high=draw(numbers_on(left)))
-    return Compare(
+        return m.Between(left=left, low=draw(numbers_on(left)), high=draw(numbers_on(left)))
+    return m.Compare(
         left=left, level=draw(st.sampled_from(("above", "below", "at_least", "at_most"))), right=draw(operands(left))
     )
 
 
 @st.composite
-def crosses(draw: st.DrawFn) -> Cross:
+def crosses(draw: st.DrawFn) -> m.Cross:
     left = draw(lines())
-    return Cross(left=left, direction=draw(st.sampled_from(("above", "below", "either"))), right=draw(operands(left)))
+    return m.Cross(left=left, direction=draw(st.sampled_from(("above", "below", "either"))), right=draw(operands(left)))
 
 
-def schedules() -> st.SearchStrategy[OnSchedule | EveryBars]:
+def schedules() -> st.SearchStrategy[m.OnSchedule | m.EveryBars]:
     return st.one_of(
-        st.sampled_from(DAYS).map(lambda day: OnSchedule(every="week", on=day)),
+        st.sampled_from(DAYS).map(lambda day: m.OnSchedule(every="week", on=day)),
         st.builds(
-            OnSchedule,
+            m.OnSchedule,
             every=st.sampled_from(("week", "month", "quarter", "year")),
             on=st.sampled_from(("first", "last")),
         ),
-        st.just(OnSchedule(every="day", on="first")),
-        whole.map(lambda n: EveryBars(bars=n)),
+        st.just(m.OnSchedule(every="day", on="first")),
+        whole.map(lambda n: m.EveryBars(bars=n)),
     )
 
 
-def calendars() -> st.SearchStrategy[Condition]:
+def calendars() -> st.SearchStrategy[m.Condition]:
     days = st.sets(st.sampled_from(DAYS), min_size=1).map(
-        lambda chosen: OnWeekdays(days=tuple(sorted(chosen, key=DAYS.index)))
+        lambda chosen: m.OnWeekdays(days=tuple(sorted(chosen, key=DAYS.index)))
     )
-    hours = st.builds(InHours, start=st.sampled_from(("09:30", "10:00")), end=st.sampled_from(("15:30", "16:00")))
+    hours = st.builds(m.InHours, start=st.sampled_from(("09:30", "10:00")), end=st.sampled_from(("15:30", "16:00")))
     return st.one_of(schedules(), days, hours)
 
 
-simple: st.SearchStrategy[Condition] = st.one_of(
+simple: st.SearchStrategy[m.Condition] = st.one_of(
     comparisons(),
     crosses(),
-    st.builds(Trend, line=lines(), way=st.sampled_from(("up", "down")), bars=whole),
+    st.builds(m.Trend, line=lines(), way=st.sampled_from(("up", "down")), bars=whole),
     st.builds(
-        Change, line=lines(), way=st.sampled_from(("up", "down")), percent=percents, bars=whole, strict=st.booleans()
+        m.Change, line=lines(), way=st.sampled_from(("up", "down")), percent=percents, bars=whole, strict=st.booleans()
     ),
-    st.builds(Held, condition=comparisons(), bars=whole),
+    st.builds(m.Held, condition=comparisons(), bars=whole),
     calendars(),
 )
 
 
-def _joined(children: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]:
+def _joined(children: st.SearchStrategy[m.Condition]) -> st.SearchStrategy[m.Condition]:
     several = st.lists(children, min_size=2, max_size=3).map(tuple)
     return st.one_of(
-        several.filter(lambda ps: not any(isinstance(p, AllOf) for p in ps)).map(lambda ps: AllOf(parts=ps)),
-        several.filter(lambda ps: not any(isinstance(p, AnyOf) for p in ps)).map(lambda ps: AnyOf(parts=ps)),
-        children.map(lambda p: Not(part=p)),
+        several.filter(lambda ps: not any(isinstance(p, m.AllOf) for p in ps)).map(lambda ps: m.AllOf(parts=ps)),
+        several.filter(lambda ps: not any(isinstance(p, m.AnyOf) for p in ps)).map(lambda ps: m.AnyOf(parts=ps)),
+        children.map(lambda p: m.Not(part=p)),
     )
 
 
-conditions: st.SearchStrategy[Condition] = st.recursive(simple, _joined, max_leaves=5)
+conditions: st.SearchStrategy[m.Condition] = st.recursive(simple, _joined, max_leaves=5)
 distances = st.one_of(
-    st.builds(Distance, kind=st.just("percent"), value=percents),
-    st.builds(Distance, kind=st.just("atr"), value=decimal, period=st.integers(2, 50)),
+    st.builds(m.Distance, kind=st.just("percent"), value=percents),
+    st.builds(m.Distance, kind=st.just("atr"), value=decimal, period=st.integers(2, 50)),
 )
-stops = st.one_of(distances, st.builds(Distance, kind=st.just("price"), value=decimal))
+stops = st.one_of(distances, st.builds(m.Distance, kind=st.just("price"), value=decimal))
 
 
 @st.composite
-def guards(draw: st.DrawFn) -> Guards:
+def guards(draw: st.DrawFn) -> m.Guards:
     stop = draw(st.none() | stops)
     targets = (
-        distances if stop is None else st.one_of(distances, st.builds(Distance, kind=st.just("risk"), value=decimal))
+        distances if stop is None else st.one_of(distances, st.builds(m.Distance, kind=st.just("risk"), value=decimal))
     )
     partials = tuple(
-        Partial(portion=portion, at=draw(targets))
+        m.Partial(portion=portion, at=draw(targets))
         for portion in draw(st.sampled_from(((), (), (50,), (25, 25), (40, 60))))
     )
-    trail = draw(st.none() | st.builds(Trail, distance=distances, rest=st.booleans() if partials else st.just(False)))
-    return Guards(
+    trail = draw(st.none() | st.builds(m.Trail, distance=distances, rest=st.booleans() if partials else st.just(False)))
+    return m.Guards(
         stop=stop,
         target=draw(st.none() | targets),
         trail=trail,
@@ -186,35 +151,38 @@ def guards(draw: st.DrawFn) -> Guards:
     )
 
 
-sizings: st.SearchStrategy[Sizing] = st.one_of(
-    st.just(AllIn()),
-    st.integers(1, 99).map(lambda p: PercentOfEquity(percent=p)),
-    decimal.map(lambda a: FixedCash(amount=a)),
-    whole.map(lambda n: FixedShares(count=n)),
-    percents.map(lambda p: RiskPerTrade(percent=p)),
-    st.builds(VolatilityTarget, percent=percents, period=st.integers(2, 100), bars_per_year=st.sampled_from((52, 252))),
+sizings: st.SearchStrategy[m.Sizing] = st.one_of(
+    st.just(m.AllIn()),
+    st.integers(1, 99).map(lambda p: m.PercentOfEquity(percent=p)),
+    decimal.map(lambda a: m.FixedCash(amount=a)),
+    whole.map(lambda n: m.FixedShares(count=n)),
+    percents.map(lambda p: m.RiskPerTrade(percent=p)),
+    st.builds(
+        m.VolatilityTarget, percent=percents, period=st.integers(2, 100), bars_per_year=st.sampled_from((52, 252))
+    ),
 )
 
 
 @st.composite
-def signals(draw: st.DrawFn) -> Signals:
-    sides: tuple[Side, ...] = draw(st.sampled_from(SIDES))
-    entries = tuple(Entry(side=side, when=draw(conditions)) for side in sides)
+def signals(draw: st.DrawFn) -> m.Signals:
+    sides: tuple[m.Side, ...] = draw(st.sampled_from(SIDES))
+    # A rule that is said twice is one rule.
+    entries = tuple(dict.fromkeys(m.Entry(side=side, when=draw(conditions)) for side in sides))
     left = [side for side in dict.fromkeys(sides) if draw(flags)]
-    exits = tuple(Exit(side=side, when=draw(conditions)) for side in left)
+    exits = tuple(m.Exit(side=side, when=draw(conditions)) for side in left)
     trimmed = draw(flags)
     if exits and trimmed:
-        exits = (*exits, Exit(side=exits[0].side, when=draw(conditions), portion=draw(st.sampled_from((25, 50)))))
+        exits = (*exits, m.Exit(side=exits[0].side, when=draw(conditions), portion=draw(st.sampled_from((25, 50)))))
     guarded, sizing = draw(guards()), draw(sizings)
-    if isinstance(sizing, RiskPerTrade) and guarded.stop is None:
-        sizing = AllIn()
-    adds = isinstance(sizing, (FixedCash, FixedShares)) and any(_dated(entry.when) for entry in entries)
-    return Signals(entries=entries, exits=exits, guards=guarded, sizing=sizing, adds=adds)
+    if isinstance(sizing, m.RiskPerTrade) and guarded.stop is None:
+        sizing = m.AllIn()
+    adds = isinstance(sizing, (m.FixedCash, m.FixedShares)) and any(_dated(entry.when) for entry in entries)
+    return m.Signals(entries=entries, exits=exits, guards=guarded, sizing=sizing, adds=adds)
 
 
-def _dated(when: Condition) -> bool:
-    parts = when.parts if isinstance(when, AllOf) else (when,)
-    return any(isinstance(part, (OnSchedule, EveryBars)) for part in parts)
+def _dated(when: m.Condition) -> bool:
+    parts = when.parts if isinstance(when, m.AllOf) else (when,)
+    return any(isinstance(part, (m.OnSchedule, m.EveryBars)) for part in parts)
 
 
 baskets = st.lists(st.sampled_from(SYMBOLS), min_size=2, max_size=5, unique=True).map(tuple)
@@ -222,21 +190,26 @@ rhythms = schedules()
 
 
 @st.composite
-def descriptions(draw: st.DrawFn) -> Description:
+def descriptions(draw: st.DrawFn, *, others: bool = False) -> m.Description:
+    """`others`: some go by the lines of an instrument that they do not trade."""
     kind = draw(st.sampled_from(("signals", "signals", "signals", "allocation", "rotation", "pair")))
     if kind == "signals":
         symbols = draw(st.one_of(st.just(()), st.sampled_from(SYMBOLS).map(lambda s: (s,)), baskets))
-        return Description(plan=draw(signals()), symbols=symbols, every=not symbols and draw(st.booleans()))
+        made = m.Description(plan=draw(signals()), symbols=symbols, every=not symbols and draw(st.booleans()))
+        if others and symbols and draw(st.integers(0, 3)) == 0:
+            other = draw(st.sampled_from([symbol for symbol in SYMBOLS if symbol not in symbols]))
+            return map_lines(made, lambda line: replace(line, symbol=other))
+        return made
     symbols = draw(baskets)
     if kind == "allocation":
         weights = draw(st.sampled_from(((), tuple([100 // len(symbols)] * len(symbols)))))
-        plan = Allocation(weights=weights, rebalance=draw(st.none() | rhythms))
+        plan = m.Allocation(weights=weights, rebalance=draw(st.none() | rhythms))
         if not weights and draw(st.booleans()):
-            return Description(plan=plan, every=True)
-        return Description(plan=plan, symbols=symbols)
+            return m.Description(plan=plan, every=True)
+        return m.Description(plan=plan, symbols=symbols)
     if kind == "rotation":
         rank = draw(lines().filter(lambda one: one.name not in ("momentum",)))
-        rotation = Rotation(
+        rotation = m.Rotation(
             count=draw(st.integers(1, len(symbols) - 1)),
             rank=rank,
             highest=draw(st.booleans()),
@@ -244,12 +217,12 @@ def descriptions(draw: st.DrawFn) -> Description:
             only=draw(st.none() | simple),
             otherwise=draw(st.sampled_from(("", "TLT"))),
         )
-        return Description(plan=rotation, symbols=symbols)
-    pair = Pair(
+        return m.Description(plan=rotation, symbols=symbols)
+    pair = m.Pair(
         measure=draw(st.sampled_from(("ratio", "spread"))),
         period=draw(st.integers(2, 300)),
         entry=draw(decimal),
         exit=draw(st.just(0) | decimal),
         stop=draw(st.just(0) | decimal),
     )
-    return Description(plan=pair, symbols=symbols[:2])
+    return m.Description(plan=pair, symbols=symbols[:2])

@@ -7,20 +7,24 @@ indicators with TA-Lib and numpy and walks through the bars by the rules of docs
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ringfence import open_sandbox
 from ringfence.agents import open_agent
 from ringfence.agents.brief import Brief
 from ringfence.sandbox import Sandbox
-from ringfence.trade.bars import Bars, Floats
+from ringfence.trade.bars import Bars, Candles, Floats
 from ringfence.trade.run import Costs, FillRules, Run
 from ringfence.trade.times import iso
 
+from tests.trade.prices import make_bars, make_candles
 from tests.verbs.judged import STRATEGY_SANDBOX, judge, sample
 
+Flags = NDArray[np.bool_]
 FREE = FillRules(costs=Costs(percent=0.0, slippage_bps=0.0))
 SAVED = "Trade AAPL, MSFT and IBM. Buy on the first trading day of the month, sell after 5 days"
 BASKET = ("AAPL", "MSFT", "IBM", "GOOG")
@@ -195,3 +199,164 @@ def test_instruments_bought_on_one_bar_get_equal_shares(sandbox: Sandbox) -> Non
     for amounts in spent.values():
         assert len(amounts) == 3
         assert min(amounts) > 0.95 * max(amounts)
+
+
+def weekly(bars: Bars, symbol: str) -> dict[str, list[float]]:
+    """For each day the open and the close of the last week that was over, and those of the one before it."""
+    c = bars.candles[symbol]
+    weeks = ((c.time // 86_400_000_000_000 + 3) // 7).tolist()
+    opens: dict[int, float] = {}
+    closes: dict[int, float] = {}
+    for week, opened, closed in zip(weeks, c.open.tolist(), c.close.tolist()):
+        opens.setdefault(week, opened)
+        closes[week] = closed
+    over = sorted(opens)
+    rows = [over.index(week) for week in weeks]
+    made = {}
+    for back, name in ((1, ""), (2, "_before")):
+        for said, table in (("open", opens), ("close", closes)):
+            made[said + name] = [table[over[row - back]] if row >= back else np.nan for row in rows]
+    return made
+
+
+def entered_and_left(bars: Bars, symbol: str, buy: Flags, sell: Flags) -> list[tuple[str, str]]:
+    """The trades of one instrument by what is decided on each of its bars: always in or out, at the next open."""
+    times, entered, made = bars.candles[symbol].time.tolist(), None, []
+    for t in range(1, len(times) - 1):
+        if entered is None and buy[t]:
+            entered = t + 1
+        elif entered is not None and t >= entered and sell[t]:
+            made.append((iso(times[entered]), iso(times[t + 1])))
+            entered = None
+    return made
+
+
+def test_the_trades_of_a_weekly_cross_with_a_margin(sandbox: Sandbox) -> None:
+    """No indicator makes the engine wait for the second week: the program has to."""
+    said = (
+        "Buy when the weekly close crosses above 1.02 times the weekly open, "
+        "sell when the weekly close is below 0.98 times the weekly open"
+    )
+    bars = sample("GOOG")
+    w = weekly(bars, "GOOG")
+    now, before = (np.array(w[f"close{at}"]) / np.array(w[f"open{at}"]) for at in ("", "_before"))
+    expected = entered_and_left(bars, "GOOG", (before < 1.02) & (now > 1.02), now < 0.98)
+    assert len(expected) > 20
+    assert shown(tried(sandbox, said, bars)) == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Buy when the weekly close is above the weekly close 3 bars ago, sell after 5 days",
+        "Buy if the weekly close has been above the weekly open for 3 bars in a row, sell after 5 days",
+        "Buy when the monthly high 2 bars ago is below the monthly close, sell after 5 days",
+    ],
+)
+def test_no_coarse_bar_is_asked_for_before_it_has_come(sandbox: Sandbox, said: str) -> None:
+    assert tried(sandbox, said, sample("GOOG")).verdict == "traded"
+
+
+def test_coarse_bars_of_another_instrument_are_its_own(sandbox: Sandbox) -> None:
+    said = (
+        "Buy AAPL when the weekly close of IBM is above 1.01 times the weekly open of IBM, "
+        "sell when the weekly close of IBM is below the weekly open of IBM"
+    )
+    bars = sample("AAPL", "IBM")
+    w = weekly(bars, "IBM")
+    now = np.array(w["close"]) / np.array(w["open"])
+    assert bars.candles["IBM"].time.tolist() == bars.candles["AAPL"].time.tolist()
+    expected = entered_and_left(bars, "AAPL", now > 1.01, now < 1)
+    assert len(expected) > 20
+    assert shown(tried(sandbox, said, bars)) == expected
+
+
+def test_a_change_may_be_of_some_bars_ago(sandbox: Sandbox) -> None:
+    bars = sample("GOOG")
+    close = columns(bars)["close"]
+    moved = np.full(len(close), np.nan)
+    moved[7:] = close[5:-2] / close[:-7] - 1
+    run = tried(sandbox, "Buy when the close 2 bars ago is up at least 8 % over 5 bars, sell after 1 bar", bars)
+    expected = entered_and_left(bars, "GOOG", moved >= 0.08, close > 0)
+    assert len(expected) > 20
+    assert shown(run) == expected
+
+
+@pytest.mark.parametrize("cash", [100_000, 180])
+def test_the_rest_is_trailed_when_a_part_has_been_sold_and_not_before(sandbox: Sandbox, cash: float) -> None:
+    """With money for a single share, no half of it can be bought, and none is ever sold at the gain."""
+    said = "Buy when RSI is below 45. Sell half at 5 %, the rest with a 3 % trailing stop. Sell when RSI is above 75."
+    bars = sample("GOOG", end="2006-01-01")
+    c = columns(bars)
+    run = judge(sandbox, compiled(said), bars, rules=replace(FREE, cash=cash), lookahead=False)
+    place = {int(time): n for n, time in enumerate(c["time"])}
+    parts = {trade.entry_time: trade.exit_time for trade in run.trades if trade.exit_reason == "target"}
+    trailed = [trade for trade in run.trades if trade.exit_reason in ("stop", "trailing_stop")]
+    assert run.trades
+    assert bool(trailed) == bool(parts) == (cash > 1000)
+    for trade in trailed:
+        began, left = parts[trade.entry_time], trade.exit_time
+        assert began is not None and left is not None and began < left
+        first, start, at = place[trade.entry_time], place[began] - place[trade.entry_time], place[left]
+        levels = 0.97 * np.maximum.accumulate(c["high"][first:at])
+        assert trade.exit_price == pytest.approx(min(levels[-1], c["open"][at]))
+        assert (c["low"][first + 1 : at] > levels[:-1])[start:].all()
+
+
+def test_shares_that_were_stated_are_all_bought_and_a_part_is_sold_once(sandbox: Sandbox) -> None:
+    said = (
+        "Buy 5 shares when RSI is below 40. Sell half at 30 %. "
+        "Sell half when RSI is above 55 and the rest when RSI is above 70."
+    )
+    run = tried(sandbox, said, sample("GOOG"))
+    bought: dict[int, float] = {}
+    for trade in run.trades:
+        bought[trade.entry_time] = bought.get(trade.entry_time, 0) + trade.qty
+    assert set(bought.values()) == {5}
+    assert len(bought) > 5
+    parts = [fill.qty for fill in run.fills if fill.reason == "part"]
+    assert 5 < len(parts) <= 2 * len(bought)  # of two lots at the most, and on one bar
+    sold = {fill.time: 0.0 for fill in run.fills if fill.reason == "part"}
+    for fill in run.fills:
+        if fill.reason == "part":
+            sold[fill.time] += fill.qty
+    assert set(sold.values()) == {2}
+    assert len(sold) <= len(bought)
+
+
+def test_a_stated_sum_is_spent_on_each_of_several_instruments(sandbox: Sandbox) -> None:
+    run = tried(sandbox, f"{SAVED}. Invest $30000 per trade.", sample(*BASKET[:3]))
+    spent = [trade.qty * trade.entry_price for trade in run.trades if trade.entry_time < run.trades[60].entry_time]
+    assert len(spent) > 50
+    assert min(spent) > 28_000  # the open may lie off the close, and shares are whole
+    assert max(spent) < 32_000
+
+
+def test_one_that_turns_round_leaves_the_share_of_the_others(sandbox: Sandbox) -> None:
+    said = "Trade AAPL and MSFT: go long when the 5-day EMA is above the 10-day EMA and go short when it is below"
+    bars = sample("AAPL", "MSFT")
+    run = tried(sandbox, said, bars)
+    assert run.equity is not None
+    worth = dict(zip(run.equity.time.tolist(), run.equity.value.tolist()))
+    shares = [trade.qty * trade.entry_price / worth[trade.entry_time] for trade in run.trades[:80]]
+    assert max(shares) < 0.6
+    assert min(shares) > 0.3
+
+
+def test_an_order_that_waits_for_a_bar_is_not_given_again(sandbox: Sandbox) -> None:
+    """Shares rest on weekends, on which the other instrument is traded."""
+    every, week = make_candles(400, 2), make_candles(400, 1)
+    open_days = np.arange(400) % 7 < 5
+    shares = Candles(*(getattr(week, name)[open_days] for name in Candles.__slots__))
+    bars = make_bars(AAPL=shares, BTC=every)
+    said = "Trade AAPL and BTC. Buy when RSI(3) is below 30, sell when RSI(3) is above 60. Use 20 % of the equity."
+    run = tried(sandbox, said, bars)
+    entries = [(trade.symbol, trade.entry_time) for trade in run.trades]
+    assert len(entries) > 20
+    assert len(entries) == len(set(entries))
+
+
+def test_volatility_is_targeted_for_each_of_several_instruments(sandbox: Sandbox) -> None:
+    said = "Trade AAPL, MSFT and IBM. Target 10 % volatility. Buy when close > SMA 50, sell when close < SMA 50."
+    run = tried(sandbox, said, sample(*BASKET[:3]))
+    assert (run.verdict, {trade.symbol for trade in run.trades}) == ("traded", set(BASKET[:3]))

@@ -1,4 +1,4 @@
-"""The suite that every agent runs finds what it is there to find."""
+"""The suite that every agent runs finds what it is there to find; and the offline author runs it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from ringfence.agents import open_agent
 from ringfence.agents.brief import Brief, Reply, Usage
 from ringfence.base.errors import AgentError
 from ringfence.testing import AgentCase, AgentSuite
@@ -14,6 +15,14 @@ from ringfence.testing.agent import PROGRAM, check_reply
 from tests.agents.models import FENCED
 
 GOOD = Reply(text=FENCED, code=PROGRAM, model="m", usage=Usage(requests=1))
+
+
+class TestRules(AgentSuite):
+    """The offline author has no model that could be cut off or out of reach."""
+
+    @pytest.fixture
+    def case(self) -> AgentCase:
+        return AgentCase(agent=open_agent("rules"), deterministic=True, offline=True)
 
 
 class Made:
@@ -43,6 +52,8 @@ def crash(brief: Brief) -> Reply:
         (Reply(text="x", model="m", cost_usd=-1.0), "no amount of money"),
         (Reply(text="x", model="m", usage=Usage(output_tokens=-1)), "below 0"),
         (Reply(text="x", model="m", notices=("",)), "an empty notice"),
+        (Reply(text="x", parsed={"reason": "cut"}, stop_reason="length", model="m"), "holds no answer"),
+        (Reply(text="x", parsed={"rules": ["buy"]}, stop_reason="refused", model="m"), "else than its reason"),
     ],
 )
 def test_a_reply_that_cannot_be_is_found(reply: Reply, words: str) -> None:
@@ -86,6 +97,9 @@ def test_the_other_behaviours_fail_too() -> None:
     silent = Made(lambda brief: Reply(text=" ", stop_reason="refused", model="m"))
     with pytest.raises(AssertionError, match="says why"):
         suite.test_every_role_is_answered_or_refused_in_words(AgentCase(agent=silent), "code")
+    dear = Made(lambda brief: Reply(text="x", code=PROGRAM, model="m", cost_usd=0.0, usage=Usage(requests=1)))
+    with pytest.raises(AssertionError):
+        suite.test_an_agent_that_asks_nobody_costs_nothing(AgentCase(agent=dear, offline=True), "code")
     half = Made(lambda brief: Reply(text="x", model="m"))
     with pytest.raises(AssertionError):
         suite.test_a_role_that_writes_gives_a_program_or_a_refusal(AgentCase(agent=half), "debug")

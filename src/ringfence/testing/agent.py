@@ -22,7 +22,7 @@ from typing import get_args
 import pytest
 
 from ringfence.agents import Agent
-from ringfence.agents.brief import Brief, DataFacts, ErrorSeen, Reply, Role, VerdictSeen
+from ringfence.agents.brief import Brief, DataFacts, ErrorSeen, Reply, Role, Usage, VerdictSeen
 from ringfence.base.errors import AgentError
 from ringfence.testing.suite import Suite
 from ringfence.trade.draft import read_draft
@@ -63,6 +63,7 @@ class AgentCase:
     agent: Agent
     idea: str = IDEA
     deterministic: bool = False  # promises the same answer to the same brief
+    offline: bool = False  # promises to ask nobody, and so to cost nothing
     cut: Agent | None = None
     unreachable: Agent | None = None
     data: DataFacts = field(
@@ -100,7 +101,10 @@ def check_reply(reply: Reply) -> None:
     assert reply.stop_reason in ("end", "length", "refused")
     assert reply.code is None or reply.stop_reason == "end", "a reply that did not end well holds no program"
     assert reply.code is None or reply.code.strip(), "an empty program"
-    assert reply.parsed is None or reply.stop_reason == "end", "a reply that did not end well holds no answer"
+    if reply.parsed is not None and reply.stop_reason != "end":
+        # A refusal may say for programs why it is one; nobody can take that for the answer of a role.
+        assert reply.stop_reason == "refused", "a reply that did not end well holds no answer"
+        assert str(reply.parsed.get("reason") or "").strip(), "a refusal that holds something else than its reason"
     assert reply.model, "a reply says who wrote it"
     usage = reply.usage
     assert min(usage.input_tokens, usage.output_tokens, usage.requests) >= 0, "a count below 0"
@@ -164,6 +168,13 @@ class AgentSuite(Suite):
             return
         first, second = case.agent.act(case.brief()), case.agent.act(case.brief())
         assert (first.text, first.code, first.parsed) == (second.text, second.code, second.parsed)
+
+    @pytest.mark.parametrize("role", get_args(Role))
+    def test_an_agent_that_asks_nobody_costs_nothing(self, case: AgentCase, role: Role) -> None:
+        if not case.offline:
+            return
+        reply = case.agent.act(case.brief(role))  # nor is there anything that it could not reach
+        assert (reply.usage, reply.cost_usd) == (Usage(), 0.0)
 
     def test_many_threads_may_ask_at_once(self, case: AgentCase) -> None:
         with ThreadPoolExecutor(_THREADS) as pool:

@@ -38,6 +38,13 @@ def _period(usual: float, least: float = 1) -> tuple[Setting, ...]:
     return (Setting(name="period", usual=usual, least=least),)
 
 
+_ICHIMOKU = (
+    Setting(name="conversion", usual=9),
+    Setting(name="base", usual=26),
+    Setting(name="span", usual=52),
+    Setting(name="ahead", usual=26),
+)
+
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "open": Kind(english="open", columns=("open",)),
@@ -114,23 +121,13 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "ichimoku": Kind(
             english="Ichimoku",
             columns=("high", "low"),
-            settings=(
-                Setting(name="conversion", usual=9),
-                Setting(name="base", usual=26),
-                Setting(name="span", usual=52),
-                Setting(name="ahead", usual=26),
-            ),
+            settings=_ICHIMOKU,
             parts=("conversion", "base", "span_a", "span_b"),
         ),
         "cloud": Kind(
             english="Ichimoku cloud",
             columns=("high", "low"),
-            settings=(
-                Setting(name="conversion", usual=9),
-                Setting(name="base", usual=26),
-                Setting(name="span", usual=52),
-                Setting(name="ahead", usual=26),
-            ),
+            settings=_ICHIMOKU,
             parts=("top", "bottom"),
         ),
         "supertrend": Kind(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.code.names import Names, bare_line, frame_name, is_price
@@ -40,8 +40,8 @@ class Expressions:
     data: str
     functions: set[str]
     role: str = "entry"
-    lookback: int = 2  # bars that must have come before it can be asked
     dated: bool = False
+    needed: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)  # see `need`
 
     def of(self, what: Condition) -> str:
         if isinstance(what, (AllOf, AnyOf)):
@@ -68,7 +68,27 @@ class Expressions:
         """For a condition that is too long for one line: its connective and what that connects."""
         if isinstance(what, (AllOf, AnyOf)):
             return ("and" if isinstance(what, AllOf) else "or"), [self._nested(part) for part in what.parts]
+        if isinstance(what, Cross) and what.direction != "either" and not _is_plain(what):
+            return "and", self._steps(what, what.direction)
         return "and", [self.of(what)]
+
+    def too_early(self) -> list[str]:
+        """What is true while there are fewer bars than it looks back on.
+
+        For a value of each indicator the engine waits. It does not wait for other instruments, nor for coarser bars of
+        which there is no indicator, nor for what lies further back.
+        """
+        return [f"len({bars}) < {count}" for key, (bars, count) in self.needed.items() if count > self._sure(*key)]
+
+    def _sure(self, symbol: str, timeframe: str) -> int:
+        """How many bars there are when the program is first asked, whatever its parameters are set to."""
+        sure = [
+            max((self.names.lowest(one, n) for n, s in enumerate(KINDS[one.name].settings) if s.whole), default=1)
+            for one in self.names.series
+            if (one.symbol, one.timeframe) == (symbol, timeframe)
+        ]
+        sure += [2 for one, _ in self.names.changes if (one.symbol, one.timeframe) == (symbol, timeframe)]
+        return min(max(sure, default=0), 2)
 
     def _nested(self, part: Condition) -> str:
         return f"({self.of(part)})" if isinstance(part, (AllOf, AnyOf)) else self.of(part)
@@ -77,7 +97,7 @@ class Expressions:
 
     def series(self, line: Line) -> str:
         """The series of a line, of which [-1] is this bar."""
-        self.names.used.add(line)
+        self.names.use(line)
         if is_price(line):
             return f"{self._bars(line)}.{line.name}"
         name = self.names.series[bare_line(line)]
@@ -88,23 +108,41 @@ class Expressions:
 
     def _bars(self, line: Line) -> str:
         if line.timeframe:
-            return f"self.{frame_name(line.timeframe)}" + ("[symbol]" if self.names.many else "")
+            name = f"self.{frame_name(line)}"
+            return f"{name}[symbol]" if self.names.many and not line.symbol else name
         return f'self.data["{line.symbol}"]' if line.symbol else self.data
+
+    def need(self, line: Line, count: int, series: str = "") -> None:
+        """Note that so many bars of the line's instrument and timeframe must have come, and what has their number."""
+        bars = self._bars(line)
+        if line.timeframe and not is_price(line):
+            bars = series or self.series(line)
+        key = line.symbol, line.timeframe
+        bars, before = self.needed.get(key, (bars, 0))
+        self.needed[key] = bars, max(before, count)
 
     def value(self, what: Operand, beside: Operand | None = None, prefix: str = "", back: int = 0) -> str:
         """The value `back` bars before this one; `beside` is what it is compared with, after which it is called."""
         if isinstance(what, Number):
             return self._number(what.value, beside, prefix)
         line = what if isinstance(what, Line) else what.line
-        ago = line.ago + back
-        if not line.timeframe:
-            self.lookback = max(self.lookback, ago + 1)
-        text = f"{self.series(line)}[-{ago + 1}]"
+        self.need(line, line.ago + back + 1)
+        return self._measured(what, f"{self.series(line)}[-{line.ago + back + 1}]")
+
+    def _each(self, what: Operand, bars: int, beside: Operand | None = None, prefix: str = "") -> str:
+        """The value on each of the last bars, counted back by k."""
+        if isinstance(what, Number):
+            return self._number(what.value, beside, prefix)
+        line = what if isinstance(what, Line) else what.line
+        self.need(line, line.ago + bars)
+        return self._measured(what, f"{self.series(line)}[{f'-k - {line.ago}' if line.ago else '-k'}]")
+
+    def _measured(self, what: Line | Scaled | Beyond, text: str) -> str:
         if isinstance(what, Scaled):
-            name = f"{self.role}_{self._called(line)}_times"
+            name = f"{self.role}_{self._called(what.line)}_times"
             return f"{self.names.number(name, what.times)} * {text}"
         if isinstance(what, Beyond):
-            name = f"{self.role}_{self._called(line)}_margin"
+            name = f"{self.role}_{self._called(what.line)}_margin"
             sign = "+" if what.percent > 0 else "-"
             return f"{text} * (1 {sign} {self.names.percent(name, abs(what.percent), 9.0)})"
         return text
@@ -124,23 +162,24 @@ class Expressions:
     # Comparisons.
 
     def _cross(self, what: Cross) -> str:
-        if all(
-            isinstance(side, Number) or (isinstance(side, Line) and not side.ago) for side in (what.left, what.right)
-        ):
+        if _is_plain(what):
             left = self._crossing(what.left, what.right)
             right = self._crossing(what.right, what.left)
             function = {"above": "crossover", "below": "crossunder", "either": "crossed"}[what.direction]
             self.functions.add(function)
             return f"{function}({left}, {right})"
-        up, down = (
-            f"{self._side(what, sign, 1)} and {self._side(what, other, 0)}" for sign, other in (("<", ">"), (">", "<"))
-        )
         if what.direction == "either":
+            up, down = (" and ".join(self._steps(what, way)) for way in ("above", "below"))
             return f"(({up}) or ({down}))"
-        return f"({up})" if what.direction == "above" else f"({down})"
+        return f"({' and '.join(self._steps(what, what.direction))})"
 
-    def _side(self, what: Cross, sign: str, back: int) -> str:
-        return f"{self.value(what.left, what.right, back=back)} {sign} {self.value(what.right, what.left, back=back)}"
+    def _steps(self, what: Cross, direction: str) -> list[str]:
+        """On which side it was on the bar before, and where it is now."""
+        before, now = ("<", ">") if direction == "above" else (">", "<")
+        return [
+            f"{self.value(what.left, what.right, back=back)} {sign} {self.value(what.right, what.left, back=back)}"
+            for back, sign in ((1, before), (0, now))
+        ]
 
     def _crossing(self, side: Operand, other: Operand) -> str:
         return self.series(side) if isinstance(side, Line) else self.value(side, other)
@@ -155,41 +194,38 @@ class Expressions:
 
     def _change(self, what: Change) -> str:
         """In percent, by an indicator of its own, so that it is not asked before there are bars enough."""
-        key = (what.line, what.bars)
+        key = (replace(what.line, ago=0), what.bars)
         name = self.names.changes.setdefault(
             key, f"change_{len(self.names.changes) + 1}" if self.names.changes else "change"
         )
         series = f"self.{name}[symbol]" if self.names.many and not what.line.symbol else f"self.{name}"
-        self.names.used.add(what.line)
+        if not is_price(what.line):
+            self.names.use(what.line)
+        self.need(replace(what.line, name="roc"), what.line.ago + 1, series)
         moved = f"{self.role}_{'rise' if what.way == 'up' else 'drop'}"
         sign = {("up", False): ">=", ("up", True): ">", ("down", False): "<=", ("down", True): "<"}[
             what.way, what.strict
         ]
-        return f"{series}[-1] {sign} {'' if what.way == 'up' else '-'}{self.names.number(moved, what.percent)}"
+        minus = "" if what.way == "up" else "-"
+        return f"{series}[-{what.line.ago + 1}] {sign} {minus}{self.names.number(moved, what.percent)}"
 
     def _held(self, what: Held) -> str:
-        """On each of the last bars, counted back by k."""
-        inner = what.condition
-        self.lookback = max(self.lookback, what.bars + max((part.ago for part in _lines(inner)), default=0))
+        inner, bars = what.condition, what.bars
+        left = self._each(inner.left, bars)
         if isinstance(inner, Between):
-            low, high = self._at(inner.low, inner.left, "low"), self._at(inner.high, inner.left, "high")
-            text = f"{low} <= {self._at(inner.left)} <= {high}"
+            low, high = (
+                self._each(end, bars, inner.left, prefix) for end, prefix in ((inner.low, "low"), (inner.high, "high"))
+            )
+            text = f"{low} <= {left} <= {high}"
         else:
-            text = f"{self._at(inner.left)} {_SIGNS[inner.level]} {self._at(inner.right, inner.left)}"
-        return f"all({text} for k in range(1, {what.bars + 1}))"
-
-    def _at(self, what: Operand, beside: Operand | None = None, prefix: str = "") -> str:
-        text = self.value(what, beside, prefix)
-        line = what if isinstance(what, Line) else getattr(what, "line", None)
-        if line is None:
-            return text
-        return text.replace(f"[-{line.ago + 1}]", f"[-k - {line.ago}]" if line.ago else "[-k]")
+            text = f"{left} {_SIGNS[inner.level]} {self._each(inner.right, bars, inner.left)}"
+        return f"all({text} for k in range(1, {bars + 1}))"
 
     # The calendar.
 
     def _calendar(self, what: OnSchedule | EveryBars | OnWeekdays | InHours) -> str:
         if isinstance(what, EveryBars):
-            return f"len(self.data) % {self.names.count('every_bars', what.bars)} == 0"
+            return f"len({self.data}) % {self.names.count('every_bars', what.bars)} == 0"
         if isinstance(what, OnWeekdays):
             days = tuple(_DAYS.index(day) for day in what.days)
             return f"self.data.now.weekday() {f'== {days[0]}' if len(days) == 1 else f'in {days}'}"
@@ -220,7 +256,8 @@ def schedule(what: OnSchedule, functions: set[str]) -> str:
     return f"is_last_weekday(self.now){months} and self.now.date() != self.before.date()"
 
 
-def _lines(what: Compare | Between) -> list[Line]:
-    from ringfence.trade.description.lines import lines_of
-
-    return list(lines_of(what))
+def _is_plain(what: Cross) -> bool:
+    """Whether it is between two series as they are now, or a series and a number: what `crossover` takes."""
+    return all(
+        isinstance(side, Number) or (isinstance(side, Line) and not side.ago) for side in (what.left, what.right)
+    )

@@ -28,7 +28,7 @@ class Names:
     many: bool = False
     parameters: dict[str, Parameter] = field(default_factory=dict)
     series: dict[Line, str] = field(default_factory=dict)
-    used: set[Line] = field(default_factory=set)  # with their parts: what is not used need not have a name
+    used: list[Line] = field(default_factory=list)  # with their parts: what is not used need not have a name
     changes: dict[tuple[Line, int], str] = field(default_factory=dict)
 
     def declare(self, lines: Iterable[Line]) -> None:
@@ -44,6 +44,10 @@ class Names:
                 name = base if len(group) == 1 else f"{base}_{speed}" if speed.isdigit() else f"{speed}_{base}"
                 self.series[line] = name
 
+    def use(self, line: Line) -> None:
+        if line not in self.used:
+            self.used.append(line)
+
     def setting(self, line: Line, n: int) -> str:
         """The expression of a line's setting."""
         setting = KINDS[line.name].settings[n]
@@ -53,8 +57,12 @@ class Names:
             name += "_period"  # its lines may be called macd_signal
         if not setting.whole:
             return self.number(name, value)
-        low, high = max(int(setting.least), int(value) // 2), max(int(value) * 2, int(value) + 1)
-        return self.parameter(name, int(value), min(low, int(value)), high)
+        return self.parameter(name, int(value), self.lowest(line, n), max(int(value) * 2, int(value) + 1))
+
+    def lowest(self, line: Line, n: int) -> int:
+        """The lowest value of a setting that a search may look at."""
+        value = int(line.values[n])
+        return min(max(int(KINDS[line.name].settings[n].least), value // 2), value)
 
     def number(self, name: str, value: float, scale: tuple[float, float] | None = None) -> str:
         """A threshold. Zero is no number to search: it is where the sign changes."""
@@ -89,20 +97,24 @@ def is_price(line: Line) -> bool:
     return line.name in PRICES
 
 
-def frame_name(frame: str) -> str:
-    return _FRAMES.get(frame, f"bars_{frame}")
+def frame_name(line: Line) -> str:
+    """What the coarser bars of a line are called."""
+    return _owned(line, _FRAMES.get(line.timeframe, f"bars_{line.timeframe}"))
 
 
 def _base(line: Line) -> str:
     name = _SHORT.get(line.name, line.name)
     if line.source:
         name = f"{line.source}_{name}"
-    if line.timeframe:
-        name = f"{frame_name(line.timeframe)}_{name}"
-    if line.symbol:
-        name = "".join(c if c.isalnum() else "_" for c in line.symbol.lower()) + f"_{name}"
-        name = name if name[0].isalpha() else f"of_{name}"
-    return name
+    return f"{frame_name(line)}_{name}" if line.timeframe else _owned(line, name)
+
+
+def _owned(line: Line, name: str) -> str:
+    """With the symbol of another instrument in front."""
+    if not line.symbol:
+        return name
+    owned = "".join(c if c.isalnum() else "_" for c in line.symbol.lower()) + f"_{name}"
+    return owned if owned[0].isalpha() else f"of_{owned}"
 
 
 def fraction(percent: float) -> float:

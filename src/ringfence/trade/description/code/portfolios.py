@@ -51,7 +51,7 @@ def rotation_code(description: Description, program: Program) -> str:
     names = program.names
     names.declare([plan.rank, *lines_of(plan.only)] if plan.only else [plan.rank])
     says = Expressions(names=names, data="self.data[symbol]", functions=program.functions)
-    rank = says.series(plan.rank)
+    rank = says.value(plan.rank)
     program.started = ["self.invested = False"]
     due = ["not self.invested", _due(plan.rebalance, program)]
     count = names.count("count", plan.count)
@@ -61,12 +61,11 @@ def rotation_code(description: Description, program: Program) -> str:
     program.dated = program.dated or says.dated
     listed = f"[symbol for symbol in {among} if {only}]" if only else among
     order = ", reverse=True" if plan.highest else ""
-    age = f"[-{plan.rank.ago + 1}]"
     method = [
         "def choose(self):",
         f'    """Hold the {"first" if plan.highest else "last"} of the ranking, in equal parts."""',
         *([f"    fit = {listed}"] if only else []),
-        f"    ranked = sorted({'fit' if only else among}, key=lambda symbol: {rank}{age}{order})",
+        f"    ranked = sorted({'fit' if only else among}, key=lambda symbol: {rank}{order})",
         f"    weights = dict.fromkeys(ranked[: {count}], 1 / {count})",
     ]
     if plan.otherwise:
@@ -77,9 +76,11 @@ def rotation_code(description: Description, program: Program) -> str:
         ]
     method.append('    self.rebalance(weights, reason="rotation")')
     program.methods.append("\n".join(method))
-    if says.lookback > 2:
-        body = [f"if len(self.data) < {says.lookback}:", "    return", *body]
-    return program.text(body)
+    early = says.too_early()
+    each = " or ".join(text for text in early if "[symbol]" in text)
+    early = [text for text in early if "[symbol]" not in text]
+    early += [f"any({each} for symbol in {among})"] if each else []
+    return program.text([*condition_lines("if", "or", early, 8), "    return", *body] if early else body)
 
 
 def pair_code(description: Description, program: Program) -> str:
@@ -97,6 +98,8 @@ def pair_code(description: Description, program: Program) -> str:
     sign = "/" if plan.measure == "ratio" else "-"
     give_up = f" or abs(score) > {names.number('give_up_score', plan.stop)}" if plan.stop else ""
     body = [
+        f'if not len(self.data["{first}"]) or not len(self.data["{second}"]):  # one of them begins later',
+        "    return",
         f'self.history.append(self.data["{first}"].close[-1] {sign} self.data["{second}"].close[-1])',
         f"if len(self.history) < {period}:",
         "    return",

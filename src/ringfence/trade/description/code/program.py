@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.code.names import Names, bare_line, frame_name, is_price
@@ -38,7 +38,7 @@ class Program:
     functions: set[str] = field(default_factory=set)
     dated: bool = False
     started: list[str] = field(default_factory=list)  # lines of on_start
-    extra_init: list[str] = field(default_factory=list)
+    extra_init: dict[str, str] = field(default_factory=dict)  # series that no line of the description is
     methods: list[str] = field(default_factory=list)
     class_name: str = "Rules"
 
@@ -72,17 +72,20 @@ class Program:
             made = f"{target} = {self._computed(line)}"
             (shared if line.symbol else mine).append(made)
             kept += [] if line.symbol else names
-        for frame in dict.fromkeys(line.timeframe for line in self.names.used if is_price(line) and line.timeframe):
-            line = Line(name="close", timeframe=frame)
-            mine.append(f"{self._place(frame_name(frame), line)} = {self.bars_in_init(line)}")
-            kept.append(frame_name(frame))
+        for frame in dict.fromkeys(
+            replace(line, name="close", ago=0) for line in self.names.used if is_price(line) and line.timeframe
+        ):
+            made = f"{self._place(frame_name(frame), frame)} = {self.bars_in_init(frame)}"
+            (shared if frame.symbol else mine).append(made)
+            kept += [] if frame.symbol else [frame_name(frame)]
         for (line, bars), name in self.names.changes.items():
             count = self.names.count(f"{name}_bars", bars)
             made = f"{self._place(name, line)} = self.I(roc, {self._source(line)}, {count})"
             (shared if line.symbol else mine).append(made)
             kept += [] if line.symbol else [name]
             self.functions.add("roc")
-        mine += self.extra_init if not self.names.many else []
+        mine += [f"{self._place(name, Line(name='close'))} = {made}" for name, made in self.extra_init.items()]
+        kept += self.extra_init
         return self._looped(mine, shared, kept)
 
     def _looped(self, mine: list[str], shared: list[str], kept: list[str]) -> list[str]:
@@ -205,7 +208,13 @@ def folded(lines: Sequence[str], indent: int) -> list[str]:
     for line in lines:
         text = " " * indent + line
         is_call = line.lstrip().startswith(("self.buy(", "self.sell(")) or " = self.I(" in line
-        made += _split_call(text) if len(text) > WIDTH and is_call else [text]
+        if len(text) <= WIDTH or not is_call:
+            made.append(text)
+        elif text.endswith(","):  # one of a list
+            split = _split_call(text[:-1])
+            made += [*split[:-1], f"{split[-1]},"]
+        else:
+            made += _split_call(text)
     return made
 
 

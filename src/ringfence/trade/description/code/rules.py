@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 
 from ringfence.trade.description.code.conditions import Expressions
+from ringfence.trade.description.code.guards import Guarding, indented
 from ringfence.trade.description.code.names import Names
 from ringfence.trade.description.code.program import Program, condition_lines, folded
+from ringfence.trade.description.code.sizes import Sizing, bracketed
 from ringfence.trade.description.lines import lines_of
-from ringfence.trade.description.model import (
-    AllIn,
-    AnyOf,
-    Condition,
-    Description,
-    Distance,
-    FixedCash,
-    FixedShares,
-    Line,
-    PercentOfEquity,
-    RiskPerTrade,
-    Side,
-    Signals,
-    VolatilityTarget,
-)
-
-_ALMOST_ALL = 0.999  # a size of 1 would be one share
+from ringfence.trade.description.model import AnyOf, Condition, Description, FixedShares, Line, Side, Signals
 
 
 @dataclass(slots=True)
@@ -32,17 +19,20 @@ class Rules:
     program: Program
     plan: Signals
     says: Expressions
+    sizing: Sizing
+    guarding: Guarding
     order: str = ""  # the first argument of buy and sell
     position: str = "self.position"
-    locals: dict[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> Names:
         return self.program.names
 
     @property
-    def close(self) -> str:
-        return f"{self.says.data}.close[-1]"
+    def _remembers(self) -> bool:
+        """Whether it must know later how much it has bought."""
+        trail = self.plan.guards.trail
+        return (trail is not None and trail.rest) or any(rule.portion < 100 for rule in self.plan.exits)
 
     def body(self) -> list[str]:
         sides: list[Side] = [side for side in ("long", "short") if any(e.side == side for e in self.plan.entries)]
@@ -56,27 +46,27 @@ class Rules:
     def _one_side(self, side: Side) -> list[str]:
         connective, parts = self._when([e.when for e in self.plan.entries], "entry")
         enter = self._enter(side)
-        connective, parts = self._affordable(connective, parts, side)
+        connective, parts = self.sizing.affordable(connective, parts, side)
         leave = self._leave(side, "if")
-        manage = self._manage(side)
+        manage = self.guarding.moved(side)
         if self.plan.adds:
-            return [*condition_lines("if", connective, parts, 8), *_indented(enter), *self._held(manage, leave)]
+            return [*condition_lines("if", connective, parts, 8), *indented(enter), *self._held(manage, leave)]
         if not leave and not manage:
             free = f"not {self.position}"
             nested = f"({' or '.join(parts)})" if connective == "or" and len(parts) > 1 else None
-            return [*condition_lines("if", "and", [free, *([nested] if nested else parts)], 8), *_indented(enter)]
+            return [*condition_lines("if", "and", [free, *([nested] if nested else parts)], 8), *indented(enter)]
         made = [
             f"if not {self.position}:",
-            *_indented([*condition_lines("if", connective, parts, 12), *_indented(enter)]),
+            *indented([*condition_lines("if", connective, parts, 12), *indented(enter)]),
         ]
         rest = [*manage, *leave]
         if rest[0].startswith("if ") and all(line.startswith((" ", "elif ", "):")) for line in rest[1:]):
             return [*made, f"el{rest[0]}", *rest[1:]]
-        return [*made, "else:", *_indented(rest)]
+        return [*made, "else:", *indented(rest)]
 
     def _held(self, manage: list[str], leave: list[str]) -> list[str]:
         inner = [*manage, *leave]
-        return [f"if {self.position}:", *_indented(inner)] if inner else []
+        return [f"if {self.position}:", *indented(inner)] if inner else []
 
     def _both_sides(self) -> list[str]:
         made: list[str] = []
@@ -85,175 +75,73 @@ class Rules:
             connective, parts = self._when([e.when for e in self.plan.entries if e.side == side], role)
             if connective == "or" and len(parts) > 1:
                 connective, parts = "and", [f"({' or '.join(parts)})"]
-            connective, parts = self._affordable(connective, parts, side)  # type: ignore[arg-type]
+            connective, parts = self.sizing.affordable(connective, parts, side)  # type: ignore[arg-type]
             parts = [f"not {self.position}.is_{side}", *parts]
             made += condition_lines(keyword, "and", parts, 8)
             turn = f'{self.position}.close(reason="turn round")'
-            made += _indented([turn, *self._enter(side)])  # type: ignore[arg-type]
+            made += indented([turn, *self._enter(side)])  # type: ignore[arg-type]
         for side in ("long", "short"):
-            manage, leave = self._manage(side), self._leave(side, "if")  # type: ignore[arg-type]
+            manage, leave = self.guarding.moved(side), self._leave(side, "if")  # type: ignore[arg-type]
             if manage or leave:
-                made += [f"elif {self.position}.is_{side}:", *_indented([*manage, *leave])]
+                made += [f"elif {self.position}.is_{side}:", *indented([*manage, *leave])]
         return made
 
     # Going in.
 
-    def _affordable(self, connective: str, parts: list[str], side: Side) -> tuple[str, list[str]]:
-        """A fixed sum is spent whole or not at all."""
-        if not isinstance(self.plan.sizing, FixedCash):
-            return connective, parts
-        if connective == "or" and len(parts) > 1:
-            parts = [f"({' or '.join(parts)})"]
-        have = "self.cash" if side == "long" else "self.equity"
-        return "and", [*parts, f"{have} > {self._amount()}"]
-
-    def _amount(self) -> str:
-        assert isinstance(self.plan.sizing, FixedCash)
-        return self.names.number("amount", self.plan.sizing.amount)
-
     def _enter(self, side: Side) -> list[str]:
-        verb = "buy" if side == "long" else "sell"
-        partials = self.plan.guards.partials
-        if not partials:
-            return [self._ordered(verb, self._size(side), self._guards(side, self.plan.guards.target, "target"))]
-        return self._parts(side, verb)
+        """What is worked out before, and the orders."""
+        made, orders = self._orders(side, "buy" if side == "long" else "sell")
+        if not self._remembers:
+            return [*made, *orders]
+        entered = self.guarding.entered
+        if self.plan.adds:
+            made = [f"if not {self.position}:", f"    {entered} = []", *made]
+        sign = "+=" if self.plan.adds else "="
+        if len(orders) == 1:
+            return [*made, f"{entered} {sign} [{orders[0]}]"]
+        return [*made, f"{entered} {sign} [", *(f"    {order}," for order in orders), "]"]
 
-    def _parts(self, side: Side, verb: str) -> list[str]:
-        """One order for each part, so that each is sold at a price of its own."""
-        partials, guards = self.plan.guards.partials, self.plan.guards
-        share = self._share(side)
-        made, gone = [], ""
+    def _orders(self, side: Side, verb: str) -> tuple[list[str], list[str]]:
+        guards = self.plan.guards
+        if not guards.partials:
+            given = self.guarding.given(side, guards.target, "target")
+            return [], [self._ordered(verb, self.sizing.size(side), given)]
+        share = self.sizing.share(side)
+        made: list[str] = []
         if not share.removeprefix("self.").isidentifier() and share != "1":
             made, share = [f"share = {share}"], "share"  # said once, used for each part
-        left = 100 - sum(p.portion for p in partials)
-        for n, partial in enumerate(partials, 1):
-            last = n == len(partials) and left <= 0.1
-            part = (
-                f"(1 - {_bracketed(gone)})" if last and gone else self.names.percent(f"part_{n}", partial.portion, 0.9)
-            )
-            size = self._part_size(share, part, gone, last=last)
-            made.append(self._ordered(verb, size, self._guards(side, partial.at, f"target_{n}")))
-            gone = f"{gone} + {part}" if gone else part
-        if left > 0.1:
-            size = self._part_size(share, f"(1 - {_bracketed(gone)})", gone, last=True)
-            made.append(self._ordered(verb, size, self._guards(side, guards.target, "target")))
-        return made
+        rest = sum(partial.portion for partial in guards.partials) < 99.9
+        targets = [(partial.at, f"target_{n}") for n, partial in enumerate(guards.partials, 1)]
+        sized, sizes = self._part_sizes(share, rest=rest)
+        orders = [
+            self._ordered(verb, size, self.guarding.given(side, target, name))
+            for size, (target, name) in zip(sizes, [*targets, (guards.target, "target")])
+        ]
+        return [*made, *sized], orders
 
-    def _part_size(self, share: str, part: str, gone: str, *, last: bool) -> str:
-        sizing = self.plan.sizing
+    def _part_sizes(self, share: str, *, rest: bool) -> tuple[list[str], list[str]]:
+        """One order for each part, so that each is sold at a price of its own; the last is for all that is left."""
+        partials, sizing = self.plan.guards.partials, self.plan.sizing
+        made, sizes, gone = [], [], ""
+        parts = zip(partials if rest else partials[:-1], self.sizing.part_limits())
         if isinstance(sizing, FixedShares):
-            return f"max(1, int({self.names.count('shares', int(sizing.count))} * {part}))"
-        if share == "1":
-            return "" if last else part if not gone else f"{part} / (1 - {_bracketed(gone)})"
-        if not gone:
-            return f"{share} * {part}"
-        return f"{share} * {part} / (1 - {share} * {_bracketed(gone)})"
+            left = shares = self.sizing.size("long")
+            for n, (partial, most) in enumerate(parts, 1):
+                part = self.names.percent(f"part_{n}", partial.portion, most)
+                made.append(f"part_{n} = int(round({shares} * {part}, 6))")
+                sizes.append(f"part_{n}")
+                left += f" - part_{n}"
+            return made, [*sizes, left]
+        for n, (partial, most) in enumerate(parts, 1):
+            part = self.names.percent(f"part_{n}", partial.portion, most)
+            sizes.append(self.sizing.part_size(share, part, gone, last=False))
+            gone = f"{gone} + {part}" if gone else part
+        part = f"(1 - {bracketed(gone)})" if gone else "1"
+        return made, [*sizes, self.sizing.part_size(share, part, gone, last=True)]
 
     def _ordered(self, verb: str, size: str, guards: list[str]) -> str:
         given = [*([self.order] if self.order else []), *([f"size={size}"] if size else []), *guards, 'reason="entry"']
         return f"self.{verb}({', '.join(given)})"
-
-    def _size(self, side: Side) -> str:
-        sizing = self.plan.sizing
-        if isinstance(sizing, FixedShares):
-            return self.names.count("shares", int(sizing.count))
-        share = self._share(side)
-        return "" if share == "1" else share
-
-    def _share(self, side: Side) -> str:
-        """What to spend as a share of what can be spent; "1" is all of it."""
-        sizing = self.plan.sizing
-        if isinstance(sizing, FixedShares):
-            return "1"
-        if isinstance(sizing, FixedCash):
-            return f"{self._amount()} / {'self.cash' if side == 'long' else 'self.equity'}"
-        spread = self.names.many or self.plan.adds
-        if isinstance(sizing, AllIn):
-            return f"self.part(1 / len({self.program.every_symbol}))" if self.names.many else "1"
-        if isinstance(sizing, PercentOfEquity):
-            share = self.names.percent("share", sizing.percent, 0.99)
-            return f"self.part({share})" if spread else share
-        if isinstance(sizing, VolatilityTarget):
-            share = f"{self.names.number('volatility_target', sizing.percent)} / {self._own('volatility')}[-1]"
-        else:
-            share = self._risked(sizing, side)
-        return f"self.part({share})" if spread else f"min({share}, {_ALMOST_ALL})"
-
-    def _risked(self, sizing: RiskPerTrade, side: Side) -> str:
-        risk = self.names.percent("risk", sizing.percent, 0.5)
-        stop = self.plan.guards.stop
-        assert stop is not None
-        if stop.kind == "percent":
-            return f"{risk} / {self.names.percent('stop', stop.value)}"
-        return f"{risk} * {self.close} / {self._reach(stop, 'stop')}"
-
-    def _own(self, name: str) -> str:
-        return f"self.{name}[symbol]" if self.names.many else f"self.{name}"
-
-    # Guards.
-
-    def _atr(self, far: Distance) -> str:
-        return f"{self.says.series(Line(name='atr', values=(far.period,)))}[-1]"
-
-    def _reach(self, far: Distance, name: str) -> str:
-        """A distance in price, a positive number."""
-        if far.kind == "atr":
-            return f"({self.names.number(f'{name}_atr', far.value)} * {self._atr(far)})"
-        if far.kind == "price":
-            price = self.names.number(f"{name}_price", far.value)
-            return f"abs({self.close} - {price})"
-        stop = self.plan.guards.stop
-        assert stop is not None
-        times = self.names.number(f"{name}_times_risk", far.value)
-        if stop.kind == "percent":
-            return f"{times} * {self.names.percent('stop', stop.value)} * {self.close}"
-        return f"{times} * {self._reach(stop, 'stop')}"
-
-    def _guards(self, side: Side, target: Distance | None, name: str) -> list[str]:
-        guards = self.plan.guards
-        made = []
-        if guards.stop is not None:
-            made.append(self._guard("sl", guards.stop, "stop", "-" if side == "long" else "+"))
-        elif guards.trail is not None and guards.trail.distance.kind == "atr" and not guards.trail.rest:
-            made.append(self._guard("sl", guards.trail.distance, "trail", "-" if side == "long" else "+"))
-        if target is not None:
-            made.append(self._guard("tp", target, name, "+" if side == "long" else "-"))
-        if guards.trail is not None and guards.trail.distance.kind == "percent" and not guards.trail.rest:
-            made.append(f"trail={self.names.percent('trail', guards.trail.distance.value)}")
-        return made
-
-    def _guard(self, keyword: str, far: Distance, name: str, sign: str) -> str:
-        if far.kind == "percent":
-            return f"{keyword}={self.names.percent(name, far.value, 0.95 if keyword == 'sl' else 9.0)}"
-        if far.kind == "price":
-            return f"{keyword}_price={self.names.number(f'{name}_price', far.value)}"
-        stop = self.plan.guards.stop
-        if far.kind == "risk" and stop is not None and stop.kind == "percent":
-            times = self.names.number(f"{name}_times_risk", far.value)
-            return f"{keyword}={times} * {self.names.percent('stop', stop.value)}"
-        return f"{keyword}_price={self.close} {sign} {_unbracketed(self._reach(far, name))}"
-
-    def _manage(self, side: Side) -> list[str]:
-        """What a trailing stop needs on every bar, where the engine does not move it."""
-        guards = self.plan.guards
-        trail = guards.trail
-        if trail is None or (trail.distance.kind == "percent" and not trail.rest):
-            return []
-        if trail.distance.kind == "percent":
-            move = ["if lot.trail is None:", f"    lot.trail = {self.names.percent('trail', trail.distance.value)}"]
-        else:
-            sign, worse = ("-", ">") if side == "long" else ("+", "<")
-            reach = _unbracketed(self._reach(trail.distance, "trail"))
-            move = [
-                f"level = {self.close} {sign} {reach}",
-                f"if lot.sl is None or level {worse} lot.sl:",
-                "    lot.sl = level",
-            ]
-        loop = [f"for lot in {self.position}:", *_indented(move)]
-        if not trail.rest:
-            return loop
-        lots = len(guards.partials) + (1 if sum(p.portion for p in guards.partials) < 99.9 else 0)
-        return [f"if len({self.position}) < {lots}:  # a part has been sold at its target", *_indented(loop)]
 
     # Going out.
 
@@ -276,25 +164,13 @@ class Rules:
                 if connective == "or" and len(parts) > 1:
                     parts = [f"({' or '.join(parts)})"]
                 portion = self.names.percent("exit_part", rule.portion, 0.9)
-                intact = f"{self.position}.size == sum(lot.initial_quantity for lot in {self.position})"
+                intact = f"{self.guarding.held(side)} == {self.guarding.bought}"
                 made += [
                     *condition_lines(keyword, "and", [*parts, intact], 12),
                     f'    {self.position}.close({portion}, reason="part")',
                 ]
                 keyword = "elif"
         return made
-
-
-def _bracketed(text: str) -> str:
-    return f"({text})" if " + " in text else text
-
-
-def _unbracketed(text: str) -> str:
-    return text[1:-1] if text.startswith("(") else text
-
-
-def _indented(lines: list[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
 
 
 def signals_code(description: Description, program: Program) -> str:
@@ -309,67 +185,48 @@ def signals_code(description: Description, program: Program) -> str:
     names.declare(wanted)
     data = "data" if names.many or program.own_symbol else "self.data"
     says = Expressions(names=names, data=data, functions=program.functions)
-    rules = Rules(program=program, plan=plan, says=says)
-    if names.many:
-        rules.order, rules.position = "symbol", "position"
-    elif program.own_symbol:
-        rules.order, rules.position = "self.symbol", "position"
-    if isinstance(plan.sizing, VolatilityTarget):
-        _add_volatility(program, plan.sizing, data)
+    order, position = "", "self.position"
+    if names.many or program.own_symbol:
+        order, position = "symbol" if names.many else "self.symbol", "position"
+    entered = "self.entered[symbol]" if names.many else "self.entered"
+    guarding = Guarding(names=names, says=says, guards=plan.guards, position=position, entered=entered)
+    sizing = Sizing(program=program, plan=plan, says=says, guarding=guarding)
+    rules = Rules(
+        program=program, plan=plan, says=says, sizing=sizing, guarding=guarding, order=order, position=position
+    )
     body = rules.body()
     program.dated = says.dated
-    if any("self.part(" in line for line in body):
-        program.methods.append(_part_method(program))
-    head = _head(program, body, says.lookback)
-    ordered = ["self.ordered = 0.0"] if any("def part(" in method for method in program.methods) else []
+    program.methods += sizing.methods(body)
+    head = _head(program, body, says.too_early())
+    ordered = ["self.ordered = 0.0"] if program.methods else []
+    program.started = ["self.entered = {}"] if names.many and any(entered in line for line in body) else []
     if not names.many:
-        return program.text([*ordered, *head, *body])
+        waiting = any(line.symbol for line in wanted)
+        wait = ["if self.orders:  # they wait for a bar of their own", "    return"] if waiting else []
+        return program.text([*ordered, *wait, *head, *body])
     program.methods.insert(0, "\n".join(["def trade(self, symbol):", *folded([*head, *body], 4)]))
-    return program.text([*ordered, f"for symbol in {program.every_symbol}:", "    self.trade(symbol)"])
+    # Where one instrument has a bar and another has none, what was ordered waits, and must not be ordered again.
+    loop = [
+        "waiting = {order.market.symbol for order in self.orders}  # for a bar of their own",
+        f"for symbol in {program.every_symbol}:",
+        "    if symbol not in waiting:",
+        "        self.trade(symbol)",
+    ]
+    return program.text([*ordered, *loop])
 
 
-def _head(program: Program, body: list[str], lookback: int) -> list[str]:
+def _head(program: Program, body: list[str], too_early: list[str]) -> list[str]:
     """The names that the body uses, and no question before there are bars enough."""
-    text = "\n".join(body)
+    text = "\n".join([*body, *too_early])
     own = "symbol" if program.names.many else "self.symbol"
     head = []
     named = program.names.many or program.own_symbol
-    if named and ("data.close" in text.replace("self.data.close", "") or _uses(text, "data") or lookback > 2):
+    if named and _uses(text, "data"):
         head.append(f"data = self.data[{own}]")
     if named and _uses(text, "position"):
         head.append(f"position = self.position({own})")
-    if lookback > 2:
-        bars = "data" if named else "self.data"
-        head += [f"if len({bars}) < {lookback}:", "    return"]
-    return head
+    return [*head, *condition_lines("if", "or", too_early, 8), "    return"] if too_early else head
 
 
 def _uses(text: str, name: str) -> bool:
-    import re
-
     return re.search(rf"(?<![.\w]){name}\b", text) is not None
-
-
-def _add_volatility(program: Program, sizing: VolatilityTarget, data: str) -> None:
-    names = program.names
-    program.functions.add("volatility")
-    period = names.count("volatility_bars", sizing.period)
-    year = "" if sizing.bars_per_year == 252 else f", {sizing.bars_per_year}"
-    line = Line(name="volatility", values=(float(sizing.period),), symbol="")
-    if line in names.series:
-        return
-    place = "self.volatility[symbol]" if names.many else "self.volatility"
-    program.extra_init.append(f"{place} = self.I(volatility, {data}.close, {period}{year})")
-
-
-def _part_method(program: Program) -> str:
-    among = program.every_symbol if program.names.many else "self.data.symbols"
-    return "\n".join(
-        [
-            "def part(self, share):",
-            '    """This share of the equity, as a part of what no position and no order of this bar ties up."""',
-            f"    tied = self.ordered + sum(abs(self.position(symbol).value) for symbol in {among})",
-            "    self.ordered += share * self.equity",
-            f"    return min(share * self.equity / max(self.equity - tied, 1), {_ALMOST_ALL})",
-        ]
-    )

@@ -1,0 +1,127 @@
+"""Stops, targets and trailing stops: what the program hands over with an order, and what it moves on later bars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ringfence.trade.description.code.conditions import Expressions
+from ringfence.trade.description.code.names import Names
+from ringfence.trade.description.model import Distance, Guards, Line, Side
+
+_FAR = 4.0  # a fraction that a search may more than double; the engine takes none above 10 for a fraction
+
+
+@dataclass(slots=True)
+class Guarding:
+    """`position` is how the program calls what it holds, `entered` the orders that opened it."""
+
+    names: Names
+    says: Expressions
+    guards: Guards
+    position: str
+    entered: str
+
+    @property
+    def close(self) -> str:
+        self.says.need(Line(name="close"), 1)
+        return f"{self.says.data}.close[-1]"
+
+    def reach(self, far: Distance, name: str) -> str:
+        """A distance in price, a positive number."""
+        if far.kind == "percent":
+            return f"{self.names.percent(name, far.value)} * {self.close}"
+        if far.kind == "atr":
+            atr = self.says.series(Line(name="atr", values=(far.period,)))
+            return f"({self.names.number(f'{name}_atr', far.value)} * {atr}[-1])"
+        if far.kind == "price":
+            return f"abs({self.close} - {self.names.number(f'{name}_price', far.value)})"
+        stop = self.guards.stop
+        assert stop is not None
+        return f"{self.names.number(f'{name}_times_risk', far.value)} * {self.reach(stop, 'stop')}"
+
+    def given(self, side: Side, target: Distance | None, name: str) -> list[str]:
+        """The guards of one order, as arguments of it."""
+        trail = self.guards.trail
+        loss, gain = ("-", "+") if side == "long" else ("+", "-")
+        made = []
+        if self.guards.stop is not None:
+            made.append(self._guard("sl", self.guards.stop, "stop", loss))
+        elif trail is not None and trail.distance.kind == "atr" and not trail.rest:
+            made.append(self._guard("sl", trail.distance, "trail", loss))
+        if target is not None:
+            made.append(self._guard("tp", target, name, gain))
+        if trail is not None and trail.distance.kind == "percent" and not trail.rest:
+            made.append(f"trail={self.names.percent('trail', trail.distance.value)}")
+        return made
+
+    def _guard(self, keyword: str, far: Distance, name: str, sign: str) -> str:
+        """As a fraction of the price it is filled at, where that is how it was said."""
+        if far.kind == "price":
+            return f"{keyword}_price={self.names.number(f'{name}_price', far.value)}"
+        fraction = self._fraction(far)
+        if 0 < fraction < _FAR:
+            most = 0.95 if keyword == "sl" else 9.0
+            if far.kind == "percent":
+                return f"{keyword}={self.names.percent(name, far.value, most)}"
+            assert self.guards.stop is not None
+            times = self.names.number(f"{name}_times_risk", far.value)
+            return f"{keyword}={times} * {self.names.percent('stop', self.guards.stop.value)}"
+        return f"{keyword}_price={self.close} {sign} {_unbracketed(self.reach(far, name))}"
+
+    def _fraction(self, far: Distance) -> float:
+        """The distance as a fraction of the price; 0 where it is none."""
+        stop = self.guards.stop
+        if far.kind == "percent":
+            return far.value / 100
+        if far.kind == "risk" and stop is not None and stop.kind == "percent":
+            return far.value * stop.value / 100
+        return 0.0
+
+    def moved(self, side: Side) -> list[str]:
+        """What a trailing stop needs on every bar, where the engine does not move it."""
+        trail = self.guards.trail
+        if trail is None or (trail.distance.kind == "percent" and not trail.rest):
+            return []
+        if trail.distance.kind == "percent":
+            move = self._hung(side, self.names.percent("trail", trail.distance.value))
+        else:
+            sign = "-" if side == "long" else "+"
+            level = f"{self.close} {sign} {_unbracketed(self.reach(trail.distance, 'trail'))}"
+            move = [f"level = {level}", *_tightened(side)]
+        loop = [f"for lot in {self.position}:", *indented(move)]
+        if not trail.rest:
+            return loop
+        return [f"if {self.held(side)} < {self.bought}:  # a part has been sold at its target", *indented(loop)]
+
+    def _hung(self, side: Side, trail: str) -> list[str]:
+        """The engine trails from the best price since it was told to: this bar's, on which the target was met."""
+        best, sign = ("high", "-") if side == "long" else ("low", "+")
+        self.says.need(Line(name="close"), 1)
+        return [
+            "if lot.trail is None:",
+            f"    level = {self.says.data}.{best}[-1] * (1 {sign} {trail})",
+            *indented(_tightened(side)),
+            f"    lot.trail = {trail}",
+        ]
+
+    def held(self, side: Side) -> str:
+        return f"{self.position}.size" if side == "long" else f"abs({self.position}.size)"
+
+    @property
+    def bought(self) -> str:
+        """How much has really been bought: an order for a part may have been rejected."""
+        return f"sum(order.filled for order in {self.entered})"
+
+
+def _tightened(side: Side) -> list[str]:
+    if side == "long":
+        return ["if level > (lot.sl or 0):", "    lot.sl = level"]
+    return ["if lot.sl is None or level < lot.sl:", "    lot.sl = level"]
+
+
+def indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _unbracketed(text: str) -> str:
+    return text[1:-1] if text.startswith("(") else text
