@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import random
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,11 +16,13 @@ import pytest
 from ringfence.sandbox.docker.owner import LABEL
 
 from tests.mcp.serving import (
+    BEGIN,
     Json,
     Peer,
     answer,
     connected,
     connected_http,
+    end,
     http_server,
     make_mark,
     marked_program,
@@ -27,6 +32,8 @@ from tests.mcp.serving import (
     text,
     wait_until,
 )
+from tests.mcp.test_server import KILLS, Raw
+from tests.sandbox.engines import Left
 
 SPEC = "docker:profile=plain,park=1"
 
@@ -160,3 +167,29 @@ def test_a_server_that_ended_has_left_no_container(docker_engine: str, home: Pat
         assert answer(peer.call("session_run", session_id=made, code=cell))["status"] == "ok"
         ran_in = container_of(processes_with(mark)[0])
     wait_until(lambda: not processes_with(mark) and ran_in not in containers(), "its container is gone")
+
+
+def test_kills_at_random_moments_leave_nothing_after_a_restart(docker_engine: str, tmp_path: Path) -> None:
+    """From the first import on, while containers are made, run and are removed."""
+    chance, marks = random.Random(7), []
+    home, runtime = tmp_path / "home", tmp_path / "run"
+    runtime.mkdir(mode=0o700)
+    places = {"DOCKER_HOST": docker_engine, "RINGFENCE_RUNTIME_DIR": str(runtime)}
+    before = Left.now(runtime, docker_engine)
+    for _ in range(int(os.environ.get("RINGFENCE_TEST_KILLS", KILLS))):
+        marks.append(make_mark())
+        server = Raw(home, SPEC, **places)
+        try:
+            server.send("initialize", BEGIN, 0)
+            server.send("notifications/initialized", {})
+            for number, and_then in enumerate(("time.sleep(600)", "open('left', 'w')", "time.sleep(0.3)"), 1):
+                server.run(marked_program(marks[-1], and_then), number)
+            time.sleep(chance.uniform(0, 4))
+            server.process.kill()
+        finally:
+            end(server.process)
+    with connected(stdio(home, SPEC, **places), "docker") as peer:
+        assert peer.run("open('left', 'w')\nresult = 1")["result"] == 1
+    assert Left.now(runtime, docker_engine) == before
+    assert [mark for mark in marks if processes_with(mark)] == []
+    assert list(home.glob("mcp/*")) == []

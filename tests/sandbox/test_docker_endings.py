@@ -23,7 +23,7 @@ from ringfence.sandbox.job import Cancel
 from ringfence.testing.jobs import script
 
 from tests.sandbox.busy import environment
-from tests.sandbox.engines import Left, Running, containers, kill_all, own_runtime_of_module
+from tests.sandbox.engines import SLEEP, Left, Running, containers, kill_all, own_runtime_of_module
 
 SMALL = Limits(memory_mb=64, disk_mb=8, processes=8, wall_seconds=20)
 
@@ -137,6 +137,11 @@ class TestFilesAndMounts:
         with pytest.raises(MountError, match="does not exist"):
             sandbox.run(Job(code="pass", mounts=[f"{tmp_path}/nothing:/data"]))
 
+    @pytest.mark.parametrize("place", ["/opt", "/opt/ringfence"])
+    def test_a_mount_over_the_interpreter(self, sandbox: DockerSandbox, tmp_path: Path, place: str) -> None:
+        with pytest.raises(MountError, match=r"hide the image's Python: choose a place such as /data"):
+            sandbox.run(Job(code="pass", mounts=[f"{tmp_path}:{place}"]))
+
     def test_mounts_are_read_only_or_writable_wherever_they_are(self, sandbox: DockerSandbox, tmp_path: Path) -> None:
         for name in ("ro", "rw", "under"):
             (tmp_path / name).mkdir()
@@ -179,6 +184,49 @@ class TestCallers:
             with pytest.raises(SandboxError, match=r"open another|run the job again"):
                 use()
         session.close()
+
+    @pytest.mark.parametrize("in_session", [False, True], ids=["job", "cell"])
+    def test_closing_while_a_caller_looks_away(self, own: DockerSandbox, in_session: bool) -> None:
+        """Its connection is gone when it waits for it again: it must not wait for one that is not there, or that of
+        another, until its limit."""
+        session = own.open_session() if in_session else None
+        ended: list[str] = []
+
+        def call() -> None:
+            with pytest.raises(SandboxError) as caught:
+                if session is not None:
+                    session.run(str(SLEEP.code), limits=SLEEP.limits, on_output=lambda *_: own.close())
+                else:
+                    own.run(SLEEP, on_output=lambda *_: own.close())
+            ended.append(str(caught.value))
+
+        caller = threading.Thread(target=call, daemon=True)
+        caller.start()
+        caller.join(60)
+        assert ended == ["this sandbox is closed: open another"]
+
+    def test_an_interrupt_while_it_closes_leaves_nothing(self, docker_engine: str, tmp_path: Path) -> None:
+        tmp_path.chmod(0o700)
+        before = Left.now(tmp_path)
+        done = subprocess.run(
+            [sys.executable, "-c", INTERRUPTED],
+            env=environment(tmp_path), capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+        assert Left.now(tmp_path) == before
+
+    def test_whoever_closes_it_second_waits_for_the_first(self, docker_engine: str, tmp_path: Path) -> None:
+        tmp_path.chmod(0o700)
+        before = Left.now(tmp_path)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("RINGFENCE_RUNTIME_DIR", str(tmp_path))
+            sandbox = create({"profile": "plain", "park": "1"})
+        assert sandbox.wait_parked(1, 60)
+        first = threading.Thread(target=sandbox.close)
+        first.start()
+        sandbox.close()
+        assert Left.now(tmp_path) == before
+        first.join()
 
     def test_closing_while_containers_are_being_made(self, docker_engine: str, runtime: Path) -> None:
         for pause in (0.0, 0.1, 0.4):
@@ -265,6 +313,21 @@ with open_sandbox("docker:profile=plain,park=1") as sandbox:
     assert session.run("x + 1").result == 2
     assert sandbox.run(Job(code="result = 1")).result == 1
     session.close()
+"""
+
+INTERRUPTED = """
+import os, signal, threading
+from ringfence import Job, open_sandbox
+
+sandbox = open_sandbox("docker:profile=plain,park=1")
+sandbox.wait_parked(1, 60)
+sandbox.run(Job(code="1"))  # after it another container is made, for which a close waits
+try:
+    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+    sandbox.close()
+    threading.Event().wait(60)  # had it been faster
+except KeyboardInterrupt:
+    print("interrupted")
 """
 
 OUTLIVED = """

@@ -14,7 +14,7 @@ from typing import NoReturn
 import pytest
 
 from ringfence import Job, Limits, open_sandbox
-from ringfence.base.errors import SandboxError
+from ringfence.base.errors import SandboxError, SettingsError
 from ringfence.sandbox import Sandbox
 from ringfence.sandbox.docker import create
 from ringfence.sandbox.docker.fence import DockerSandbox
@@ -67,6 +67,13 @@ class TestEngineDown:
         with pytest.raises(SandboxError, match=r"engine did not answer.*DOCKER_HOST") as caught:
             open_sandbox(SPEC)
         assert "\n" not in str(caught.value)
+        assert os.listdir(runtime) == []
+
+    def test_one_behind_ssh_is_told_how_to_be_reached(self, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("docker")
+        monkeypatch.setenv("DOCKER_HOST", "ssh://elsewhere")
+        with pytest.raises(SandboxError, match="forward its socket with `ssh -L`"):
+            open_sandbox(SPEC)
         assert os.listdir(runtime) == []
 
     def test_one_that_hangs_up(self, docker_engine: str, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,6 +177,10 @@ class TestImages:
         done = ringfence("run", "--backend", "docker:image=no-such-image", "-c", "print(1)")
         assert done.code == 125
         assert "image 'no-such-image' is not on this machine: run `ringfence image build`" in done.err
+
+    def test_none_is_named(self) -> None:
+        with pytest.raises(SettingsError, match="name one after image="):
+            open_sandbox(f"{SPEC},image=")
 
     @pytest.mark.parametrize(
         ("labels", "said"),

@@ -34,12 +34,15 @@ def create(options: Mapping[str, str]) -> DockerSandbox:
     park = options.get("park", str(settings.park))
     if not park.isdecimal() or int(park) > 64:
         raise SettingsError(f"park={park!r} is not a number from 0 to 64")
+    image = options.get("image", settings.image)
+    if not image:
+        raise SettingsError("the docker backend has no image to run: name one after image=, or leave that out")
     return open_docker(
         settings,
         profile=options.get("profile", "quant"),
         park=int(park),
         preload=options.get("preload", "yes") != "no",
-        image=options.get("image", settings.image),
+        image=image,
         runtime=options.get("runtime", settings.runtime),
         xdg_runtime_dir=os.environ.get("XDG_RUNTIME_DIR"),
     )

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from ringfence.base.errors import InputError, LimitError, SandboxError
@@ -64,6 +64,7 @@ class Box:
         self._muxed = bytearray()
         self._complaints = bytearray()
         self._discarded = self._over = self._aborted = False
+        self._users = 0
         self._lock = threading.Lock()
         self._attachment: Attachment | None = None
         self._spec = spec
@@ -76,11 +77,35 @@ class Box:
             self.discard()
             raise
 
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Whoever waits for the container does it in here, and is told when the sandbox is closed meanwhile.
+
+        Until then its connection is hung up but not closed: the number of a closed one is soon another's, and a poll
+        for it waits in vain.
+        """
+        with self._lock:
+            self._check_not_aborted()
+            self._users += 1
+        try:
+            yield
+        except SandboxError:
+            self._check_not_aborted()
+            raise
+        finally:
+            with self._lock:
+                self._users -= 1
+                self._close_unused()
+
     def wait_ready(self) -> bool:
         """Wait until the guest is imported and jailed, then set the limits that come on top of what it takes.
 
         False where limits cannot be set any more, and what it takes was not known when it was made: now it is.
         """
+        with self.in_use():
+            return self._wait_ready()
+
+    def _wait_ready(self) -> bool:
         deadline = time.monotonic() + _READY_SECONDS
         for kind, payload in self.arriving(deadline):
             if kind != frames.READY:
@@ -209,7 +234,8 @@ class Box:
     @property
     def alive(self) -> bool:
         """Parked and silent; whatever it says or ends with before its order means that it is of no use."""
-        return not self._discarded and self.socket.fileno() >= 0 and not readable(self.socket, 0)
+        with self._lock:
+            return not self._discarded and self.socket.fileno() >= 0 and not readable(self.socket, 0)
 
     def kill(self) -> None:
         self._engine.kill(self._container)
@@ -227,9 +253,15 @@ class Box:
             self._discarded = True
         try:
             if self._attachment is not None:
-                self._attachment.close()
+                self._attachment.hang_up()
+            with self._lock:
+                self._close_unused()
         finally:
             self._engine.remove_later(self._container)
+
+    def _close_unused(self) -> None:
+        if self._discarded and not self._users and self._attachment is not None:
+            self._attachment.close()
 
     def abort(self) -> None:
         """Tell whoever is at it in another thread that the sandbox is closed."""

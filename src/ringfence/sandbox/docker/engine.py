@@ -5,6 +5,7 @@ Whatever the engine says, or fails to say, leaves here as a SandboxError that te
 
 from __future__ import annotations
 
+import os
 import socket
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -350,6 +351,8 @@ def connect(owner: Owner) -> Engine:
         import docker
     except ModuleNotFoundError as e:
         raise SandboxError("the docker backend needs a library: pip install 'ringfence[docker]'") from e
+    if os.environ.get("DOCKER_HOST", "").startswith("ssh://"):
+        raise SandboxError("an engine is not spoken to over ssh: forward its socket with `ssh -L`, and name that one")
     with _told("did not answer"):
         client = docker.from_env(version="auto", timeout=_API_SECONDS, max_pool_size=32)
     # It would look for proxies and a .netrc before each call, and fail there when another thread changes os.environ.

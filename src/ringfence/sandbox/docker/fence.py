@@ -75,7 +75,8 @@ class DockerSandbox:
             box, parked = self._pool.take(Shape.of(job, kind), job.limits)
             stages = {"parked" if parked else "made": _since(started)}
             try:
-                return self._run_in(box, job, report, on_output, cancel, stages)
+                with box.in_use():
+                    return self._run_in(box, job, report, on_output, cancel, stages)
             finally:
                 self._pool.discard(box)
 
@@ -138,8 +139,11 @@ class DockerSandbox:
         return self._pool.wait_parked(count, timeout_seconds)
 
     def close(self) -> None:
-        if self._pool.close():
-            self._close()
+        try:
+            self._pool.close(self._close)
+        except KeyboardInterrupt:
+            self._pool.close(self._close)  # once more, or containers stay; who is in a hurry interrupts this too
+            raise
 
     def __enter__(self) -> DockerSandbox:
         return self

@@ -11,11 +11,11 @@ from dataclasses import replace
 from posixpath import dirname
 
 from ringfence.base.config import Settings
-from ringfence.base.errors import SandboxError, SettingsError
+from ringfence.base.errors import MountError, SandboxError, SettingsError
 from ringfence.sandbox.docker.box import FIRST_GUESS_BYTES, Box, Shape
 from ringfence.sandbox.docker.engine import Engine, Spec, connect
 from ringfence.sandbox.docker.fence import DockerSandbox
-from ringfence.sandbox.docker.image import PYTHON
+from ringfence.sandbox.docker.image import PREFIX, PYTHON
 from ringfence.sandbox.docker.isolation import Means
 from ringfence.sandbox.docker.owner import Owner
 from ringfence.sandbox.docker.pool import Pool
@@ -63,10 +63,11 @@ def open_docker(
         owner.sweep()
         imports = profiles.PROFILES[profile].lean if preload else ()
         maker = _Maker(engine, owner, imports, _images(engine, settings, image), runtime)
+        maximum = configured_maximum(settings)
         return DockerSandbox(
             Pool(maker.make, park=park, limits=Limits()),
             Means(engine.version, runtime or "of the engine", engine.maps_users, engine.has_seccomp),
-            maximum=configured_maximum(settings),
+            maximum=maximum,
             max_running=settings.max_running,
             accelerated=_accelerated(engine, settings),
             close=close,
@@ -129,5 +130,7 @@ class _Maker:
 def _placed(mount: Mount, libraries: str) -> Mount:
     """A place among this interpreter's own libraries means the same place among the image's: whoever covers a file of
     a library does not know where the guest finds it."""
+    if f"{PREFIX}/".startswith(f"{mount.guest}/"):
+        raise MountError(f"mount target {mount.guest!r} would hide the image's Python: choose a place such as /data")
     own = sysconfig.get_path("purelib")
     return replace(mount, guest=libraries + mount.guest[len(own) :]) if mount.guest.startswith(f"{own}/") else mount

@@ -31,7 +31,8 @@ class Pool:
         self._changed = threading.Condition()
         self._out: set[Box] = set()  # given out, or being made ready
         self._making = 0
-        self._closing = self._closed = False
+        self._closing = self._closed = self._ended = False
+        self._closer = threading.RLock()
         self._owner = os.getpid()
         self._removers = ThreadPoolExecutor(_REMOVERS, thread_name_prefix="ringfence-remove")
         self._refiller = threading.Thread(target=self._refill, name="ringfence-refill", daemon=True)
@@ -127,17 +128,23 @@ class Pool:
         with self._changed:
             return self._changed.wait_for(lambda: len(self._parked) >= count, timeout_seconds)
 
-    def close(self) -> bool:
-        """Remove every container, and wait until they are gone. Jobs still running are ended and their callers told.
+    def close(self, then: Callable[[], None]) -> None:
+        """Remove every container, wait until they are gone, and do what comes `then`. Jobs still running are ended and
+        their callers told.
 
-        In a fork of the process that opened it this does nothing: the sandbox is not the fork's to end. False then,
-        and when it was closed before.
+        Whoever closes it a second time waits for the first, and goes on where that one was interrupted. In a fork of
+        the process that opened it this does nothing: the sandbox is not the fork's to end.
         """
         if os.getpid() != self._owner:
-            return False
+            return
+        with self._closer:
+            if not self._ended:
+                self._remove_all()
+                then()
+                self._ended = True
+
+    def _remove_all(self) -> None:
         with self._changed:
-            if self._closing:
-                return False
             self._closing = True
             self._changed.notify_all()
             self._changed.wait_for(lambda: not self._making)
@@ -152,4 +159,3 @@ class Pool:
             self._parked.clear()
             self._closed = True
         self._removers.shutdown(wait=True)
-        return True

@@ -35,8 +35,9 @@ class DockerSession(HeldSession):
         super().__init__(limits, check=check, idle_seconds=idle_seconds)
         self._box, self._isolation, self._drop = box, isolation, discard
         self._stopped = True
-        box.apply(limits)
-        box.begin(frames.ORDER, limits, session_order(limits, seed, counted=True), running=False)
+        with box.in_use():
+            box.apply(limits)
+            box.begin(frames.ORDER, limits, session_order(limits, seed, counted=True), running=False)
         self._rest()
 
     @property
@@ -44,9 +45,14 @@ class DockerSession(HeldSession):
         return super().alive and self._box.alive
 
     def _apply(self, limits: Limits) -> None:
-        self._box.apply(limits)
+        with self._box.in_use():
+            self._box.apply(limits)
 
     def _run_cell(self, code: str, limits: Limits, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
+        with self._box.in_use():
+            return self._run_in(code, limits, on_output, cancel)
+
+    def _run_in(self, code: str, limits: Limits, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
         started = time.monotonic()
         watch = Watch(self._box, limits, on_output=on_output, cancel=cancel)
 
