@@ -210,6 +210,9 @@ class TestImages:
 
 
 class TestContainers:
+    def test_a_job_takes_the_container_that_is_half_made(self, sandbox: DockerSandbox) -> None:
+        assert "parked" in sandbox.run(Job(code="result = 7")).stages
+
     def test_an_environment_that_changes_meanwhile(
         self, sandbox: DockerSandbox, runtime: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

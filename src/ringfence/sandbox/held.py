@@ -64,7 +64,7 @@ class HeldSession(ABC):
             self._stop_timer()
             try:
                 self._apply(limits)
-            except LimitError:
+            except (LimitError, SandboxError):
                 self._rest()
                 raise
             try:

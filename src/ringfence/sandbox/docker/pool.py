@@ -18,6 +18,7 @@ from ringfence.sandbox.docker.box import Box, Shape
 from ringfence.sandbox.job import Limits
 
 _RETRY_SECONDS = 2.0  # after a failed refill, so that an engine in trouble is not hammered
+_MAKERS = (os.cpu_count() or 1) + 1  # more at once would only make the first wait for the last
 _REMOVERS = 4
 
 Make = Callable[[Shape, Limits], Box]
@@ -30,7 +31,10 @@ class Pool:
         self._parked: deque[Box] = deque()
         self._changed = threading.Condition()
         self._out: set[Box] = set()  # given out, or being made ready
+        self._makers = threading.BoundedSemaphore(_MAKERS)
         self._making = 0
+        self._coming = self._shape if park else None  # of the container that the refiller is making
+        self._claimed = False  # by a caller, who takes that one
         self._closing = self._closed = self._ended = False
         self._closer = threading.RLock()
         self._owner = os.getpid()
@@ -55,23 +59,38 @@ class Pool:
                 raise SandboxError("this sandbox is closed: open another")
             if not shape.mounts:
                 self._shape, self._limits = shape, limits
-            found = next((box for box in self._parked if box.fits(shape, limits)), None)
+            found = self._find(shape, limits)
+            if found is None and self._coming == shape and not self._claimed:
+                found = self._await_coming(shape, limits)
             if found is not None:
                 self._parked.remove(found)
                 self._out.add(found)
             self._changed.notify_all()
             return found
 
+    def _find(self, shape: Shape, limits: Limits) -> Box | None:
+        return next((box for box in self._parked if box.fits(shape, limits)), None)
+
+    def _await_coming(self, shape: Shape, limits: Limits) -> Box | None:
+        """The container that is half made is there sooner than one that would be made beside it."""
+        self._claimed = True
+        try:
+            self._changed.wait_for(lambda: self._closing or self._coming is None or self._find(shape, limits))
+        finally:
+            self._claimed = False
+        return None if self._closing else self._find(shape, limits)
+
     def _make_ready(self, shape: Shape, limits: Limits) -> Box:
-        while True:
-            box = self._make_one(shape, limits)
-            fit = False
-            try:
-                if fit := box.wait_ready():
-                    return box
-            finally:
-                if not fit:
-                    self.discard(box)
+        with self._makers:
+            while True:
+                box = self._make_one(shape, limits)
+                fit = False
+                try:
+                    if fit := box.wait_ready():
+                        return box
+                finally:
+                    if not fit:
+                        self.discard(box)
 
     def _make_one(self, shape: Shape, limits: Limits) -> Box:
         """From the moment that it is there, `close` knows of it."""
@@ -100,14 +119,18 @@ class Pool:
                 if self._closing:
                     return
                 shape, limits = self._shape, self._limits
+                self._coming = shape
             try:
                 box = self._make_ready(shape, limits)
             except SandboxError:
                 # Whoever needs a container next makes one on demand, and is told then why it fails.
                 with self._changed:
+                    self._coming = None
+                    self._changed.notify_all()
                     self._changed.wait_for(lambda: self._closing, _RETRY_SECONDS)
                 continue
             with self._changed:
+                self._coming = None
                 self._out.discard(box)
                 self._parked.append(box)
                 spare = self._parked.popleft() if len(self._parked) > self._size else None
