@@ -81,7 +81,7 @@ def test_kill_9_in_the_middle_goes_on_without_asking_again(env: dict[str, str]) 
             _, err = process.communicate(timeout=SECONDS)
         assert process.returncode == -signal.SIGKILL
         over.set()
-        assert [role_of(asked) for asked in server.asked] == ["code", "debug", "analyst"]
+        assert [role_of(asked) for asked in server.asked] == ["code", "debug", *["judge"] * 3, "analyst"]
     with serve(answer) as server:
         more = {**env, "RINGFENCE_MODEL_URL": server.openai}
         done = ringfence("research", "--resume", id_of(err), "--json", env=more)
@@ -93,13 +93,14 @@ def test_kill_9_in_the_middle_goes_on_without_asking_again(env: dict[str, str]) 
 
 
 def hundred() -> list[str]:
-    wanted = [f"Buy GOOG when RSI drops below {30 + n}, sell when it rises above {60 + n}" for n in range(10)]
+    """Those that can be read stand among the others: a kill meets some that are done and some that are not."""
+    wanted = [f"Buy GOOG when RSI drops below {36 + n}, sell when it rises above {60 + n}" for n in range(2)]
     wanted += [
-        f"Buy GOOG when the price closes above the {n}-day moving average, exit after 5 days" for n in range(5, 10)
+        f"Buy GOOG when the price closes above the {n}-day moving average, exit after 5 days" for n in range(5, 8)
     ]
-    strange = [f"Buy GOOG when the moon is {n} days old" for n in range(70)]
-    twice = [line.upper() for line in wanted[:15]]
-    return [*wanted, *strange, *twice]
+    strange = [f"Buy GOOG when the moon is {n} days old" for n in range(80)]
+    mixed = [idea for n, good in enumerate(wanted) for idea in (good, *strange[16 * n : 16 * (n + 1)])]
+    return [*mixed, *(idea.upper() for idea in (*wanted, *strange[:10]))]
 
 
 def test_a_hundred_ideas_get_a_hundred_verdicts_also_after_a_kill(env: dict[str, str], tmp_path: Path) -> None:
@@ -122,5 +123,5 @@ def test_a_hundred_ideas_get_a_hundred_verdicts_also_after_a_kill(env: dict[str,
         assert lines[line["key"]] == {**line, "resumed": True}
     by = [sum(line["verdict"] in words for line in lines.values()) for words in (
         ("passed", "ran", "failed"), ("not_understood",), ("duplicate",))]  # fmt: skip
-    assert by == [15, 70, 15]
-    assert sum(line["verdict"] in ("passed", "ran") for line in lines.values()) >= 8
+    assert by == [5, 80, 15]
+    assert sum(line["verdict"] in ("passed", "ran") for line in lines.values()) >= 4

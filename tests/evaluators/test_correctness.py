@@ -39,6 +39,9 @@ PAIR = "Trade AAPL against MSFT by the ratio over 40 bars: enter at 1.5, exit at
 ROTATION = "Every month hold the 2 of AAPL, MSFT and GOOG with the highest 3 month momentum"
 WEIGHTS = "Hold 60 % AAPL and 40 % MSFT, rebalance monthly"
 MONDAY = "Buy GOOG on every Monday. Sell after 3 days. Stop loss 2 %."
+CLOUD = "Buy GOOG when the price is above the Ichimoku cloud. Sell when the price is below the Ichimoku cloud."
+MARGIN = "Buy GOOG when the price is 3 % below the 20-day moving average. Sell when RSI is above 55."
+SIZED = "Buy GOOG when RSI is between 30 and 45, with a volatility target of 15 %. Sell when RSI is above 55."
 WEEKLY = "Buy GOOG when the Supertrend is up and the weekly RSI is above 50, sell when the weekly RSI falls below 45"
 
 
@@ -49,7 +52,7 @@ def judged(asked: str, done: str | None = None, bars: Bars = BARS) -> Verdict:
 
 @pytest.mark.parametrize(
     "words",
-    [CROSS, STOP, PARTS, TRAIL, RANGES, BOTH, RISK, PART, PAIR, ROTATION, WEIGHTS, MONDAY, WEEKLY,
+    [CROSS, STOP, PARTS, TRAIL, RANGES, BOTH, RISK, PART, PAIR, ROTATION, WEIGHTS, MONDAY, WEEKLY, CLOUD, MARGIN, SIZED,
      RISK.replace("Buy GOOG", "Buy AAPL and MSFT"), "Buy $1000 of GOOG every month"],
 )  # fmt: skip
 def test_what_our_programs_do_is_what_the_words_say(words: str) -> None:
@@ -61,6 +64,9 @@ def test_what_our_programs_do_is_what_the_words_say(words: str) -> None:
 
 # what was asked, what was done, and a word of what is said of it
 WRONG = [
+    (CLOUD, CLOUD.replace("above the Ichimoku cloud", "above the 20 day sma"), "has no reason"),
+    (MARGIN, MARGIN.replace("3 %", "2 %"), "has no reason"),
+    (SIZED, SIZED.replace("and 45", "and 48"), "has no reason"),
     (CROSS, CROSS.replace("45", "48"), "has no reason"),
     (CROSS, CROSS.replace("45", "40"), "entry is missing"),
     (STOP.replace("is below", "drops below"), STOP, "has no reason"),

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from ringfence.base.errors import AgentError
 from ringfence.evaluators import coherence, intent, trade_execution
-from ringfence.evaluators.judging import Answer, Question, question, trade_rows
+from ringfence.evaluators.judging import Answer, NotAsked, Question, question, trade_rows
 from ringfence.evaluators.panel import evaluate
 from ringfence.evaluators.verdict import Verdict
 from ringfence.testing.runs import make_trade
@@ -32,6 +32,15 @@ def test_without_a_model_they_are_skipped_with_the_reason() -> None:
         verdict = create().judge(CASE)
         assert verdict.status == "skipped"
         assert verdict.warnings == ("no model is configured: choose one with --model to have this judged",)
+
+
+def test_a_model_that_is_left_alone_is_no_missing_model() -> None:
+    def unasked(asked: Question) -> Answer:
+        raise NotAsked("no model was asked: 5 of 5 tokens are used")
+
+    for create in CREATORS:
+        verdict = create(unasked).judge(CASE)
+        assert (verdict.status, verdict.warnings) == ("skipped", ("no model was asked: 5 of 5 tokens are used",))
 
 
 def test_they_see_code_rules_trades_and_indicator_values() -> None:

@@ -72,6 +72,27 @@ def test_our_own_programs_have_all_that_was_asked_for(words: str) -> None:
     assert verdict.details["by"] == "description"
 
 
+@pytest.mark.parametrize(
+    ("words", "before", "after", "told"),
+    [
+        ("Buy GOOG with 20 % of the account when RSI is below 45", "param(0.2, ", "param(0.3, ", "20 %"),
+        ("Buy 30 shares of GOOG when RSI is below 45", "shares = param(30, ", "shares = param(31, ", "30 shares"),
+        ("Buy GOOG when RSI is between 30 and 45", "low_rsi = param(30, 15", "low_rsi = param(20, 15", "30"),
+        ("Buy GOOG when RSI is between 30 and 45", "high_rsi = param(45, 30", "high_rsi = param(50, 30", "45"),
+        ("Buy GOOG when the price is 3 % below the 20-day moving average", "param(0.03, ", "param(0.04, ", "3 % away"),
+        ("Buy GOOG when RSI is below 45 and the price is above the 20-day sma", "param(20, ", "param(21, ", "20"),
+        ("Buy GOOG when RSI is below 45, with a volatility target of 15 %", "param(15, ", "param(16, ", "15"),
+    ],
+)  # fmt: skip
+def test_sizes_bounds_margins_and_both_halves_of_a_condition_are_looked_for(
+    words: str, before: str, after: str, told: str
+) -> None:
+    asked = f"{words}. Sell when RSI is above 55."
+    assert judged(asked).status == "passed"
+    wrong = judged(asked, changed(asked, before, after))
+    assert wrong.status == "failed" and told in wrong.errors[0]
+
+
 def test_rsi_99_for_a_requested_35_fails() -> None:
     verdict = judged(RSI, changed(RSI, "entry_rsi = param(35, 20, 50)", "entry_rsi = param(99, 20, 99)"))
     assert verdict.status == "failed"

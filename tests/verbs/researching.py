@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -99,6 +99,7 @@ class Bench:
         aim: Aim | None = None,
         budget: Budget | None = None,
         also: tuple[Grounds, ...] = (),
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> tuple[ResearchResult, Remembering]:
         agent = Remembering(ScriptedAgent(tuple(replies)) if isinstance(replies, Sequence) else replies)
         request = ResearchRequest(
@@ -114,7 +115,7 @@ class Bench:
                 author=Author(name=name, agent=agent, revises=revises),
                 sandbox=self.sandbox,
                 store=store,
-                now=lambda: datetime.now(UTC),
+                now=now,
             )
             return research(request, means, research_id=research_id), agent
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,13 @@ def test_words_become_one_strategy_whose_numbers_are_kept(bench: Bench) -> None:
     assert document["results"]["execution"]["lookahead"]["status"] == "clean"
     assert "= param(35" in str(told["code"]) and "= param(65" in str(told["code"])
     assert result.found.reading.startswith("I read this as:") and told["holdout"] is not None
+    assert result.final is not None
+    reruns = result.final["reruns"]
+    assert isinstance(reruns, dict)
+    bars: dict[str, float] = {name: figures["bars"] for name, figures in reruns.items()}
+    assert bars["before_holdout"] + bars["holdout"] == document["results"]["summary"]["bars"]
+    others = {count for name, count in bars.items() if name not in ("before_holdout", "holdout")}
+    assert others == {bars["before_holdout"]}, "only one run looks at the hold-out alone, and none is tuned on it"
 
 
 def test_words_that_are_not_read_are_named(bench: Bench) -> None:
@@ -72,16 +81,18 @@ def test_words_that_are_not_read_are_named(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("broken", "role", "seen"),
+    ("broken", "stage", "role", "seen"),
     [
-        (BROKEN_SYNTAX, "debug", ["SyntaxError", "expected ':'"]),
-        (BROKEN_IMPORT, "package", ["ModuleNotFoundError", "no_such_library"]),
-        (BROKEN_NAME, "debug", ["NameError", "undefined_level", "at line 13"]),
-        (NEVER, "debug", ["NoTrades", "never traded"]),
+        (BROKEN_SYNTAX, "parse", "debug", ["SyntaxError", "expected ':'"]),
+        (BROKEN_IMPORT, "lint", "package", ["ModuleNotFoundError", "no_such_library"]),
+        (BROKEN_NAME, "smoke", "debug", ["NameError", "undefined_level", "at line 13"]),
+        (NEVER, "train", "debug", ["NoTrades", "never traded"]),
     ],
     ids=["syntax", "import", "runtime", "no trades"],
 )
-def test_what_fails_is_mended_by_its_real_error(bench: Bench, broken: str, role: str, seen: list[str]) -> None:
+def test_what_fails_is_mended_by_its_real_error(
+    bench: Bench, broken: str, stage: str, role: str, seen: list[str]
+) -> None:
     result, agent = bench.research([says("code", fenced(broken)), says(role, fenced(GOOD), *seen)])
     assert result.produced, result.reason
     assert agent.roles == ["code", role]
@@ -89,6 +100,7 @@ def test_what_fails_is_mended_by_its_real_error(bench: Bench, broken: str, role:
     assert error is not None and error.type == seen[0] and all(words in f"{error}" for words in seen[:2])
     assert agent.briefs[1].code == broken.rstrip("\n") or agent.briefs[1].code == broken
     assert [v.status for v in result.found.versions] == ["failed", "ran"]
+    assert result.found.versions[0].trial.stage == stage, "what fails early costs little"
     mended = result.found.versions[1]
     assert mended.parent == 1 and "-" in mended.diff and result.best is not None and result.best.number == 2
 
@@ -119,6 +131,9 @@ def test_the_same_error_three_times_ends_it(bench: Bench) -> None:
     result, agent = bench.research(replies)
     assert result.status == "failed" and "same error 3 times" in result.found.stopped and len(agent.roles) == 3
     assert result.to_json()["best_iteration"] is None
+    with open_store(bench.url) as store:
+        tried = [event for event in store.list_events("research:test") if event.type == "trial"]
+    assert len(tried) == 1, "the same program under another name is not run again"
 
 
 def test_different_errors_are_mended_at_most_ten_times(bench: Bench) -> None:
@@ -188,6 +203,13 @@ def test_it_stops_when_the_tokens_or_the_money_are_spent(bench: Bench) -> None:
         assert result.to_json()["usage"] == {"tokens": 1100, "usd": 0.5, "requests": 1, "unpriced": 0}
 
 
+def test_it_stops_when_its_time_is_over(bench: Bench) -> None:
+    moments = (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=20 * n) for n in count())
+    replies = [says(role, fenced(BROKEN_SYNTAX)) for role in ("code", "debug")]
+    result, agent = bench.research(replies, budget=Budget(minutes=0.5), now=lambda: next(moments))
+    assert result.found.stopped == "0.5 minutes are over" and agent.roles == ["code"] and result.seconds == 60
+
+
 def test_a_model_without_budget_ends_with_the_best_so_far(bench: Bench) -> None:
     class Poor:
         asked = 0
@@ -250,29 +272,27 @@ def test_what_is_on_record_is_not_done_again(bench: Bench) -> None:
         says("debug", fenced(strategy(40, 60))),
         says("analyst", advice("entry")),
         says("optimise", fenced(strategy(45, 65))),
-        says("analyst", advice("exit")),
-        says("optimise", fenced(strategy(48, 52))),
     )
-    whole, _ = bench.research(list(replies), budget=Budget(iterations=3), research_id="whole")
-    for answers in (1, 3, 5):  # after the failure, before the change, before the last version
+    whole, _ = bench.research(list(replies), budget=Budget(iterations=2), research_id="whole")
+    for answers in (1, 3):  # after the failure, and before the last version
         with pytest.raises(AgentError):
             bench.research(
-                Dies(ScriptedAgent(replies), answers), budget=Budget(iterations=3), research_id=f"at{answers}"
+                Dies(ScriptedAgent(replies), answers), budget=Budget(iterations=2), research_id=f"at{answers}"
             )
         left = list(replies[answers:])
-        resumed, agent = bench.research(left, budget=Budget(iterations=3), research_id=f"at{answers}")
+        resumed, agent = bench.research(left, budget=Budget(iterations=2), research_id=f"at{answers}")
         assert len(agent.briefs) == len(left), "only what was not on record was asked for"
         first, again = whole.to_json(), resumed.to_json()
         for name in ("job_id", "seconds", "final_backtest", "warnings", "usage"):
             first.pop(name), again.pop(name)
         assert again == first
-    told, agent = bench.research([], budget=Budget(iterations=3), research_id="at3")
+    told, agent = bench.research([], budget=Budget(iterations=2), research_id="at3")
     assert told.produced and not agent.briefs and told.code == whole.code
 
 
 def test_further_data_is_for_what_ran_on_the_first(bench: Bench) -> None:
     with small_grounds("sample:IBM", "2003-12-31") as other:
-        result, _ = bench.research([says("code", fenced(GOOD))], also=(other,))
+        result, _ = bench.research(open_agent("rules"), revises=False, also=(other,))
         assert result.final is not None
         rows = result.final["data_sets"]
         assert isinstance(rows, list) and [(row["data"], row["verdict"]) for row in rows] == [("sample:IBM", "traded")]

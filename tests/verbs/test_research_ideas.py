@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
+import json
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from ringfence.base.errors import InputError
-from ringfence.verbs.research.documents import fetch, html_text, transcript_text
+from ringfence.verbs.research.documents import caption_track, fetch, html_text, transcript_text
 from ringfence.verbs.research.ideas import read_ideas
+
+from tests.cli.command import environment, ringfence
 
 PAGE = (
     "<html><head><title>T</title><script>var x = 1;</script></head><body><nav>Menu</nav>"
@@ -21,23 +25,44 @@ PAGE = (
 
 
 class _Pages(BaseHTTPRequestHandler):
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # a client that has had enough hangs up
+            super().handle()
+
     def do_GET(self) -> None:
         if self.path == "/away":
             self.send_response(302)
             self.send_header("Location", "ftp://127.0.0.1/x")
             self.end_headers()
             return
-        kinds = {"/page": "text/html", "/pdf": "application/pdf", "/plain": "text/plain", "/png": "image/png"}
+        kinds = {
+            "/page": "text/html",
+            "/pdf": "application/pdf",
+            "/plain": "text/plain",
+            "/watch": "text/html",
+            "/png": "image/png",
+        }
         if self.path == "/missing":
             self.send_error(404)
             return
         body = pdf("Buy when RSI is below 30.") if self.path == "/pdf" else PAGE.encode()
         body = b"x" * 3000 if self.path == "/long" else body
+        body = self._said().encode() if self.path.startswith(("/watch", "/captions", "/strange")) else body
         self.send_response(200)
         self.send_header("Content-Type", kinds.get(self.path, "text/plain"))
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def _said(self) -> str:
+        if self.path.startswith("/strange"):
+            return "Buy GOOG when the frobnicator sings\n"
+        if self.path.startswith("/captions"):
+            assert "fmt=vtt" in self.path and "lang=en" in self.path
+            said = ("Buy GOOG when the <c>cow</c>", "Buy GOOG when the cow", "jumps &amp; sings")
+            return "WEBVTT\n\n" + "\n\n".join(f"00:0{n}.000 --> 00:0{n}.900\n{words}" for n, words in enumerate(said))
+        track = json.dumps({"baseUrl": "/captions?v=1&lang=en", "languageCode": "en"}).replace("&", "\\u0026")
+        return f'<html><script>var p = {{"captionTracks":[{track}],"x":1}};</script>Like and subscribe</html>'
 
     def log_message(self, *args: object) -> None:
         pass
@@ -108,11 +133,51 @@ def test_what_cannot_be_fetched_says_why(site: str, path: str, said: str) -> Non
 
 @pytest.mark.parametrize(
     ("address", "said"),
-    [("ftp://x/y", "no http"), ("https://www.youtube.com/watch?v=1", "transcript"), ("http://", "no http")],
+    [("ftp://x/y", "no http"), ("http://", "no http")],
 )
 def test_what_is_no_page_is_not_fetched(address: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         fetch(address)
+
+
+def test_what_is_said_in_a_video_is_read_from_its_captions(site: str) -> None:
+    [said] = read_ideas(f"{site}/watch")
+    assert said.text == "Buy GOOG when the cow jumps & sings"
+
+
+@pytest.mark.parametrize(
+    ("tracks", "wanted"),
+    [
+        ('[{"baseUrl": "a", "languageCode": "de"}, {"baseUrl": "b?l=1", "languageCode": "en-GB"}]', "b?l=1&fmt=vtt"),
+        (
+            '[{"baseUrl": "a", "languageCode": "en", "kind": "asr"}, {"baseUrl": "b", "languageCode": "en"}]',
+            "b?fmt=vtt",
+        ),
+        ("[]", None),
+        ('[{"languageCode": "en"}]', None),
+        ('{"x": 1}', None),
+        ("[broken", None),
+    ],
+)
+def test_captions_are_those_of_a_person_in_english(tracks: str, wanted: str | None) -> None:
+    assert caption_track(f'<script>var x = {{"captionTracks":{tracks}, "y": 2}}</script>') == wanted
+    assert caption_track("<html>no video</html>") is None
+
+
+def test_lines_that_are_addresses_are_fetched(site: str, tmp_path: Path) -> None:
+    """The words of a page count, not its address: also when the same is asked twice in different ways."""
+    path = tmp_path / "ideas.txt"
+    addresses = (f"{site}/watch", f"{site}/missing", f"{site}/strange", f"{site}/strange?again")
+    path.write_text("\n".join([*addresses, "Buy GOOG when the frobnicator sings"]) + "\n")
+    plain = {k: v for k, v in environment().items() if not k.startswith("RINGFENCE_MODEL")}
+    env = {**plain, "RINGFENCE_HOME": str(tmp_path / "home")}
+    done = ringfence("research", "--ideas", str(path), "--data", "sample:GOOG", "--json", env=env)
+    assert done.code == 0, done.err
+    lines = [json.loads(line) for line in done.out.splitlines()]
+    by = {line["place"].rpartition(":")[2]: (line["verdict"], line["reason"]) for line in lines}
+    assert [by[str(n)][0] for n in range(1, 4)] == ["not_understood", "unreadable", "not_understood"]
+    assert "cow" in by["1"][1] and "frobnicator" in by["3"][1]
+    assert [by[n][0] for n in ("4", "5")] == ["duplicate"] * 2
 
 
 def test_size_and_time_are_bounded(site: str) -> None:

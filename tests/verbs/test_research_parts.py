@@ -7,13 +7,19 @@ import pytest
 
 from ringfence.agents import Agent
 from ringfence.agents.brief import DataFacts
+from ringfence.agents.scripted import RecordedReply, ScriptedAgent
 from ringfence.base.errors import SettingsError
+from ringfence.evaluators.judging import NotAsked, Question
 from ringfence.markets import load_bars
 from ringfence.trade.draft import read_draft
 from ringfence.verbs.research.authors import Authors
 from ringfence.verbs.research.bandit import KINDS, Bandit
-from ringfence.verbs.research.final import neighbours
+from ringfence.verbs.research.final import neighbours, retargeted
+from ringfence.verbs.research.judging import AgentJudge, verdicts_seen
 from ringfence.verbs.research.novelty import fingerprint, overlap
+from ringfence.verbs.research.objective import Aim
+from ringfence.verbs.research.replies import Spent
+from ringfence.verbs.research.request import Budget
 from ringfence.verbs.research.splits import SMOKE_BARS, split
 from ringfence.verbs.research.versions import idea_key, strategy_name
 
@@ -85,7 +91,14 @@ def test_the_parts_follow_each_other_and_the_last_is_in_no_other() -> None:
     parts = split(load_bars(["sample:GOOG"]))
     assert parts.validation is not None and parts.holdout is not None and parts.short is not None
     assert parts.train.end < (parts.validation.tradable_from or 0) <= parts.validation.end
-    assert parts.validation.end < (parts.holdout.tradable_from or 0) <= parts.holdout.end == parts.whole.end
+    assert parts.before is not None and parts.before.tradable_from == parts.whole.tradable_from
+    assert (
+        parts.before.end
+        == parts.validation.end
+        < (parts.holdout.tradable_from or 0)
+        <= parts.holdout.end
+        == parts.whole.end
+    )
     assert len(parts.smoke.timeline()) == SMOKE_BARS and parts.short.end < parts.train.end
     count = len(parts.whole.timeline())
     assert len(parts.train.timeline()) == int(count * 0.6)
@@ -115,6 +128,41 @@ def test_neighbours_are_a_tenth_away_and_within_their_range() -> None:
     found = neighbours(read_draft(text, name="x").parameters)
     assert ("period", 13) in found and ("period", 15) in found and ("low", 44) in found
     assert not [value for name, value in found if name == "low" and value < 39]
+
+
+def test_a_program_that_names_its_instrument_trades_that_of_other_data() -> None:
+    named = read_draft(GOOD.replace("    low = 40", '    symbol = "GOOG"\n    low = 40'), name="x").parameters
+    assert retargeted(named, ("GOOG",), ("IBM",)) == {"symbol": "IBM"}
+    assert not retargeted(named, ("GOOG",), ("GOOG",)) and not retargeted(named, ("GOOG",), ("IBM", "AAPL"))
+    assert not retargeted(named, ("AAPL",), ("IBM",)), "words that name no instrument stay"
+
+
+@pytest.mark.parametrize("objective", ["max_drawdown", "total_return", "win_rate"])
+def test_doing_nothing_has_no_score(objective: str) -> None:
+    aim = Aim(objective=objective)
+    assert aim.score({objective: 0.0, "trades": 0.0}) is None
+    assert aim.score({objective: 0.0, "trades": 3.0}) == 0.0
+
+
+def test_judges_stop_where_the_budget_does() -> None:
+    text = '{"status": "passed", "score": 1, "explanation": "", "errors": [], "warnings": []}'
+    agent = ScriptedAgent((RecordedReply(role="judge", text=text, repeat=True, input_tokens=900, cost_usd=0.25),))
+    budget = Budget(tokens=2_500, usd=0.6)
+    judge = AgentJudge(agent, DataFacts(), lambda spent: budget.spent_out(Spent(tokens=700, usd=0.1).add(spent), 0.0))
+    question = Question(asked="Is it so?", idea="", code=GOOD)
+    assert judge(question).parsed is not None and judge(question).parsed is not None
+    with pytest.raises(NotAsked, match=r"no model was asked: 0\.6000 of 0\.6 USD are spent"):
+        judge(question)
+    assert judge.spent == Spent(tokens=1_800, usd=0.5, requests=2)
+
+
+def test_the_next_brief_is_told_what_failed_first() -> None:
+    rows = [
+        {"name": name, "status": status, "errors": errors, "warnings": ["hm"]}
+        for name, status, errors in (("a", "warning", []), ("b", "passed", []), ("c", "failed", ["no"]))
+    ]
+    seen = verdicts_seen({"results": rows})
+    assert [(v.name, v.status, v.errors) for v in seen] == [("c", "failed", ("no", "hm")), ("a", "warning", ("hm",))]
 
 
 def test_an_idea_is_known_by_its_words() -> None:

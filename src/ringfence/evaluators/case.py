@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """`description` is what the user's words ask for, as rules: the strategy is held to it. None where nobody could
-    put them so. `reruns` are the same strategy under other conditions, by name: `holdout`, `costs_doubled` and
-    `perturbed:NAME=VALUE`. `indicators` are the values that the trades were decided by, for those who judge by eye.
+    put them so. `reruns` are the same strategy under other conditions, by name: `before_holdout`, `holdout`,
+    `costs_doubled` and `perturbed:NAME=VALUE`. `indicators` are the values that the trades were decided by, for those
+    who judge by eye.
     """
 
     idea: str

@@ -25,6 +25,10 @@ _STATUSES: tuple[Status, ...] = ("passed", "warning", "failed")
 NO_MODEL = "no model is configured: choose one with --model to have this judged"
 
 
+class NotAsked(Exception):
+    """There is a model, and a reason not to ask it, which is the message."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """What a judge is shown. `asked` is the question itself; `rules` are the idea in canonical English, where known."""
@@ -49,7 +53,7 @@ class Answer:
 
 
 class Judge(Protocol):
-    """Raises AgentError where the model cannot be had."""
+    """Raises AgentError where the model cannot be had, NotAsked where it is to be left alone."""
 
     def __call__(self, question: Question, /) -> Answer: ...
 
@@ -73,6 +77,8 @@ class ModelJudge:
             return skipped(self.name, NO_MODEL, kind=self.kind)
         try:
             answer = self.judge_by(question(self.asked, case))
+        except NotAsked as e:
+            return skipped(self.name, str(e), kind=self.kind)
         except AgentError as e:
             return unjudged(self.name, str(e), kind=self.kind)
         return _read(self.name, answer)

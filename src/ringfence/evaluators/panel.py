@@ -49,6 +49,7 @@ class Thresholds:
     holdout_doubt: float = 0.50  # below, it is a warning
     perturbed_keeps: float = 0.50  # of the Sharpe ratio, with a parameter a little off
     perturbed_share: float = 0.60  # of the neighbours that must keep so much
+    random_entries: float = 0.25  # of them may do as well, held as long; more is a warning
     few_trades: int = 10  # fewer prove little
     great_sharpe: float = 4.0  # above, it is more likely a mistake than a discovery
     great_cagr: float = 5.0
@@ -141,14 +142,3 @@ def _shut(verdict: Verdict, seat: Seat | None) -> str:
     if seat is not None and verdict.score < seat.least:
         return f"its score of {verdict.score:.2f} is below {seat.least:.2f}: {because}"
     return ""
-
-
-def feedback(evaluation: Evaluation) -> str:
-    """For whoever writes the next version: what failed first, then what is doubtful. Empty where there is nothing."""
-    lines = []
-    for verdict in sorted(evaluation.verdicts, key=lambda v: v.name not in evaluation.shut):
-        if verdict.status == "failed":
-            lines += [f"{verdict.name} failed (score {verdict.score:.2f}):", *(f"- {e}" for e in verdict.errors)]
-        elif verdict.status == "warning":
-            lines += [f"{verdict.name} has doubts:", *(f"- {w}" for w in verdict.warnings)]
-    return "\n".join(lines)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ringfence.evaluators.case import Case
+from ringfence.evaluators.chance import luck_of
 from ringfence.evaluators.panel import THRESHOLDS
 from ringfence.evaluators.verdict import Kind, Verdict, found, skipped, within
 from ringfence.trade.run import Json, Run
 
-HOLDOUT, COSTS_DOUBLED, PERTURBED = "holdout", "costs_doubled", "perturbed:"
+# The names of the reruns. With a hold-out, all else is tried on what comes before it, and compared with that.
+BEFORE_HOLDOUT, HOLDOUT, COSTS_DOUBLED, PERTURBED = "before_holdout", "holdout", "costs_doubled", "perturbed:"
 _NO_EDGE = 0.25  # the score of what loses money as it is
 
 
@@ -34,14 +36,16 @@ class RobustnessEvaluator:
             return found(self.name, score=0.0, errors=["nothing was traded: there is nothing that could hold up"])
         if not case.reruns:
             return skipped(self.name, "it was not run under other conditions: a hold-out and doubled costs are needed")
-        earned = _sharpe(run)
+        known = case.reruns.get(BEFORE_HOLDOUT, run)
+        earned = _sharpe(known)
         if earned <= 0:
             warning = f"its Sharpe ratio is {earned:.2f} as it is: there is no edge that could be lost"
             return found(self.name, score=_NO_EDGE, warnings=[warning], details={"sharpe": earned})
         heard = _Heard(details={"sharpe": earned})
         _holdout(case, earned, heard)
         _perturbed(case, earned, heard)
-        _costs(case, run, heard)
+        _costs(case, known, heard)
+        _chance(case, run, heard)
         if not heard.scores:
             names = ", ".join(sorted(case.reruns))
             return skipped(self.name, f"none of the reruns is one to judge by ({names}): a hold-out is needed")
@@ -104,6 +108,17 @@ def _costs(case: Case, run: Run, heard: _Heard) -> None:
         heard.errors.append(f"{told}: trade less often, or for more")
     elif after < before / 2:
         heard.warnings.append(f"twice the costs take more than half of its return ({before:.1%} to {after:.1%})")
+
+
+def _chance(case: Case, run: Run, heard: _Heard) -> None:
+    """Luck speaks against a strategy and proves nothing: it is told, and shuts no gate."""
+    luck = None if case.bars is None else luck_of(run, case.bars)
+    if luck is None:
+        return
+    heard.details["random_entries_as_good"] = luck
+    if luck > THRESHOLDS.random_entries:
+        told = f"{luck:.0%} of entries at random, held as long, did as well"
+        heard.warnings.append(f"{told}: the market may have earned it, and not the rules")
 
 
 def create() -> RobustnessEvaluator:

@@ -12,12 +12,12 @@ from typing import cast
 
 from ringfence.sandbox.job import Cancel
 from ringfence.trade.run import Json
-from ringfence.verbs.research.final import examine, read_spent
+from ringfence.verbs.research.final import examine
 from ringfence.verbs.research.grounds import Grounds, open_grounds
 from ringfence.verbs.research.journal import Cancelled, Journal, begin, recall_spec
 from ringfence.verbs.research.loop import Findings, Loop, NotUnderstood
 from ringfence.verbs.research.objective import OBJECTIVES, Aim
-from ringfence.verbs.research.replies import Spent
+from ringfence.verbs.research.replies import read_spent
 from ringfence.verbs.research.request import Author, Budget, Means, OnProgress, Progress, ResearchRequest
 from ringfence.verbs.research.result import ResearchResult, Status
 from ringfence.verbs.research.versions import Version, idea_key
@@ -57,7 +57,7 @@ def research(request: ResearchRequest, means: Means, *, research_id: str) -> Res
         final = None
         if best is not None:
             means.on_progress(Progress(stage="final", message=f"version {best.number} meets the hold-out"))
-            value = journal.step("final", "", lambda: examine(request, means, loop.range, found, best))
+            value = journal.step("final", "", lambda: examine(loop, best))
             final = cast("Mapping[str, Json]", value)
     except NotUnderstood as e:
         return _told(request, means, journal, loop.found, "not_understood", str(e))
@@ -84,13 +84,7 @@ def _told(
 ) -> ResearchResult:
     spent = found.spent
     if final is not None:
-        judged = read_spent(final["judging"])
-        spent = Spent(
-            tokens=spent.tokens + judged.tokens,
-            usd=spent.usd + judged.usd,
-            requests=spent.requests + judged.requests,
-            unpriced=spent.unpriced + judged.unpriced,
-        )
+        spent = spent.add(read_spent(final["judging"]))
     return ResearchResult(
         research_id=journal.research_id,
         status=status,
@@ -105,7 +99,6 @@ def _told(
         stored=means.store.get_run(str(final["run_id"])) if final is not None else None,
         spent=spent,
         seconds=journal.seconds,
-        resumed_steps=journal.replayed,
     )
 
 

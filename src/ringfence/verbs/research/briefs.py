@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ringfence.agents.brief import Brief, Change, DataFacts, ErrorSeen, Role
@@ -52,7 +53,9 @@ def history_line(version: Version) -> str:
         error = version.trial.error
         return f"version {version.number} ({what}) failed: {error.type}: {error.message.partition(chr(10))[0][:200]}"
     told = "" if version.score is None else f", score {_number(version.score)} on validation data"
-    return f"version {version.number} ({what}): {version.reason}{told}"
+    shut = (version.evaluation or {}).get("gates_shut")
+    gates = [f"; {name} failed: {str(why)[:200]}" for name, why in shut.items()] if isinstance(shut, Mapping) else []
+    return f"version {version.number} ({what}): {version.reason}{told}{''.join(gates)}"
 
 
 def _figures(version: Version) -> dict[str, float | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import logging
@@ -11,8 +12,8 @@ import urllib.error
 import urllib.request
 from html.parser import HTMLParser
 from http.client import HTTPException, HTTPMessage
-from typing import IO
-from urllib.parse import urlsplit
+from typing import IO, cast
+from urllib.parse import urljoin, urlsplit
 
 from ringfence.base.errors import InputError
 
@@ -27,13 +28,44 @@ _SKIPPED = frozenset({"script", "style", "noscript", "template", "svg", "nav", "
 _VIDEO = ("youtube.com", "youtu.be")
 
 
+def read_address(url: str) -> str:
+    """The words behind an address: of a page or a PDF, or what is said in a video whose page names its captions."""
+    raw, kind = fetch(url)
+    track = caption_track(raw.decode("utf-8", "replace")) if kind == "text/html" else None
+    if track is None and _is_video(url):
+        raise InputError(f"{url!r} names no captions: save the transcript as .vtt, .srt or .txt and give that file")
+    if track is None:
+        return page_text(raw, kind, url)
+    said, _ = fetch(urljoin(url, track))
+    words = transcript_text(said.decode("utf-8", "replace"))
+    if not words:
+        raise InputError(f"the captions of {url!r} are not handed out: save the transcript and give that file")
+    return words
+
+
+def caption_track(page: str) -> str | None:
+    """Where the page of a video says its captions are: English before others, a person's before a machine's."""
+    _, found, rest = page.partition('"captionTracks":')
+    if not found:
+        return None
+    try:
+        tracks, _ = json.JSONDecoder().raw_decode(rest.lstrip())
+        best = min(tracks, key=lambda t: (not str(t.get("languageCode", "")).startswith("en"), t.get("kind") == "asr"))
+        address = cast(str, best["baseUrl"])
+        return f"{address}{'&' if '?' in address else '?'}fmt=vtt"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None  # it is written otherwise than we know
+
+
+def _is_video(url: str) -> bool:
+    return (urlsplit(url).hostname or "").lower().removeprefix("www.").removeprefix("m.") in _VIDEO
+
+
 def fetch(url: str, *, seconds: float = SECONDS, most_bytes: int = MOST_BYTES) -> tuple[bytes, str]:
     """The body of a page and its kind; InputError where it cannot be had."""
     place = urlsplit(url)
     if place.scheme not in ("http", "https") or not place.hostname:
         raise InputError(f"{url!r} is no http or https address: correct it, or save the page and give the file")
-    if place.hostname.lower().removeprefix("www.").removeprefix("m.") in _VIDEO:
-        raise InputError(f"{url!r} is a video: save its transcript as .vtt, .srt or .txt and give that file")
     opener = urllib.request.build_opener(_WebOnly())
     ends = time.monotonic() + seconds
     asked = urllib.request.Request(
@@ -147,7 +179,8 @@ def transcript_text(text: str) -> str:
             text = "\n".join(str(row["text"]) for row in rows)
         except (ValueError, KeyError, TypeError):
             pass  # it began like JSON and is plain text
-    lines = [_TAG.sub("", line).strip() for line in text.splitlines()]
+    text = text.replace("</text>", "</text>\n")  # captions as XML come in one line
+    lines = [html.unescape(_TAG.sub("", line)).strip() for line in text.splitlines()]
     said = [line for line in lines if line and not _STAMP.match(line)]
     # Subtitles that roll repeat each line.
     once = [line for n, line in enumerate(said) if not n or line != said[n - 1]]

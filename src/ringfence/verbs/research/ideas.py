@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ringfence.base.errors import InputError
-from ringfence.verbs.research.documents import MOST_BYTES, fetch, page_text, transcript_text
+from ringfence.verbs.research.documents import MOST_BYTES, page_text, read_address, transcript_text
 from ringfence.verbs.research.versions import idea_key
 
 _LINES = (".txt", ".ideas", "")  # one idea to a line, # begins a comment
@@ -30,6 +30,15 @@ class Idea:
     def content(self) -> str:
         return idea_key(self.text)
 
+    @property
+    def words(self) -> str:
+        """The idea itself: where the text is an address, what stands there. InputError where that cannot be had."""
+        return read_address(self.text) if is_address(self.text) else self.text
+
+
+def is_address(text: str) -> bool:
+    return text.startswith(("http://", "https://")) and len(text.split()) == 1
+
 
 def read_ideas(source: str) -> list[Idea]:
     """All ideas of the source as it is now, in its order. A document of a folder that cannot be read is among them."""
@@ -47,9 +56,8 @@ Row = tuple[str, str, str, str]  # text, place, origin, trouble
 
 
 def _all(source: str) -> Iterator[Row]:
-    if source.startswith(("http://", "https://")):
-        raw, kind = fetch(source)
-        yield page_text(raw, kind, source), source, source, ""
+    if is_address(source):
+        yield read_address(source), source, source, ""
     elif os.path.isdir(source):
         paths = sorted(p for p in Path(source).rglob("*") if p.suffix.lower() in _KNOWN and p.is_file())
         if not paths:

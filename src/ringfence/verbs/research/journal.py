@@ -36,7 +36,6 @@ class Journal:
         self._recorded = [e for e in store.list_events(subject(research_id)) if e.type in STEPS]
         self._next = 0
         self.seconds = 0.0  # that all steps took, also those of a process that was killed
-        self.replayed = 0
 
     @property
     def upcoming(self) -> str | None:
@@ -68,7 +67,6 @@ class Journal:
                 "model or its settings have changed since; begin it anew"
             )
         self._next += 1
-        self.replayed += 1
         data = cast("Mapping[str, Json]", event.data)
         seconds = data["seconds"]
         self.seconds += float(seconds) if isinstance(seconds, (int, float)) else 0.0

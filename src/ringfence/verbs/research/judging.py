@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from ringfence.agents import Agent
-from ringfence.agents.brief import Brief, DataFacts, Reply, VerdictSeen
+from ringfence.agents.brief import Brief, DataFacts, VerdictSeen
 from ringfence.evaluators.case import Case
-from ringfence.evaluators.judging import Answer, Judge, Question
+from ringfence.evaluators.judging import Answer, Judge, NotAsked, Question
 from ringfence.evaluators.panel import evaluate
 from ringfence.evaluators.source import lint
 from ringfence.trade.bars import Bars
@@ -16,16 +16,20 @@ from ringfence.trade.description import Description
 from ringfence.trade.draft import Draft
 from ringfence.trade.run import Curve, Json, Run
 from ringfence.verbs.backtest import Finished
+from ringfence.verbs.research.replies import Spent
 
 
 class AgentJudge:
-    """Asks an agent in its role as judge, and counts what that costs."""
+    """Asks an agent in its role as judge, and counts what that costs. `objection` is given what was spent so far, and
+    says why no more should be."""
 
-    def __init__(self, agent: Agent, data: DataFacts) -> None:
-        self._agent, self._data = agent, data
-        self.replies: list[Reply] = []
+    def __init__(self, agent: Agent, data: DataFacts, objection: Callable[[Spent], str]) -> None:
+        self._agent, self._data, self._objection = agent, data, objection
+        self.spent = Spent()
 
     def __call__(self, question: Question) -> Answer:
+        if reason := self._objection(self.spent):
+            raise NotAsked(f"no model was asked: {reason}")
         rules = (f"The rules: {question.rules}",) if question.rules else ()
         brief = Brief(
             role="judge",
@@ -37,7 +41,7 @@ class AgentJudge:
             notes=(*rules, *(f"Indicator {line}" for line in question.indicators), question.asked),
         )
         reply = self._agent.act(brief)
-        self.replies.append(reply)
+        self.spent = self.spent.plus(reply)
         return Answer(parsed=reply.parsed, text=reply.text, model=reply.model)
 
 
@@ -68,13 +72,13 @@ def evaluation_of(
 
 
 def verdicts_seen(evaluation: Mapping[str, Json]) -> tuple[VerdictSeen, ...]:
-    """What of it the next brief is told."""
+    """What of it the next brief is told: what failed first, then what is doubtful."""
     found = []
     for row in cast("Sequence[Mapping[str, Json]]", evaluation["results"]):
         said = [*cast("Sequence[str]", row["errors"]), *cast("Sequence[str]", row["warnings"])]
         if row["status"] in ("failed", "warning"):
             found.append(VerdictSeen(name=str(row["name"]), status=str(row["status"]), errors=tuple(said)))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda seen: seen.status != "failed"))
 
 
 def _values(curve: Curve) -> Sequence[float | None]:

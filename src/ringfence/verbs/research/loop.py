@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn, cast, get_args
 
-from ringfence.agents.brief import Brief, Change, ErrorSeen, Reply, Role
+from ringfence.agents.brief import Brief, Change, DataFacts, ErrorSeen, Reply, Role
 from ringfence.base.errors import BudgetError
 from ringfence.trade.description import Description
 from ringfence.trade.draft import read_draft
@@ -14,9 +14,9 @@ from ringfence.trade.run import Json, plain
 from ringfence.verbs.research import briefs
 from ringfence.verbs.research.bandit import Bandit
 from ringfence.verbs.research.journal import Journal
-from ringfence.verbs.research.judging import evaluation_of
+from ringfence.verbs.research.judging import AgentJudge, evaluation_of
 from ringfence.verbs.research.novelty import SAME_TRADES, fingerprint, overlap
-from ringfence.verbs.research.replies import Spent, ask
+from ringfence.verbs.research.replies import Spent, ask, read_spent
 from ringfence.verbs.research.request import Means, Progress, ResearchRequest
 from ringfence.verbs.research.trial import Range, Trial, read_trial
 from ringfence.verbs.research.versions import Status, Version, diff_of, keep_lineage, strategy_name
@@ -54,13 +54,23 @@ class Findings:
         able = [v for v in self.versions if v.status == "ran"]
         return max(able, key=lambda v: (_rank(v), -v.number), default=None)
 
-    def named(self, number: int | None) -> Version | None:
-        return next((v for v in self.versions if v.number == number), None)
+    @property
+    def tried(self) -> list[Version]:
+        """Those that were measured, each program once: what the best is the best of."""
+        return list({v.trial.sha256: v for v in self.versions if v.trial.validation}.values())
+
+    def ancestor(self, version: Version) -> Version | None:
+        """The nearest that the store knows as a version of its own."""
+        numbered = {v.number: v for v in self.versions}
+        parent = numbered.get(version.parent or 0)
+        while parent is not None and parent.trial.version is None:
+            parent = numbered.get(parent.parent or 0)
+        return parent
 
 
 class Loop:
     def __init__(self, request: ResearchRequest, means: Means, journal: Journal) -> None:
-        self._request, self._means, self._journal = request, means, journal
+        self.request, self.means, self._journal = request, means, journal
         self._data = request.grounds.facts()
         self.range = Range(request, means, strategy_name(request.idea))
         self.found = Findings(idea=request.idea, notices=list(request.grounds.splits.notes))
@@ -74,7 +84,7 @@ class Loop:
             brief = Brief(role="code", idea=self.found.idea, data=self._data, notes=self._noted())
             if self._write(brief, None, None) is None:
                 self._end("the author gave up on it")
-            while self._means.author.revises:
+            while self.means.author.revises:
                 self._check_bounds(between=True)
                 self._iteration += 1
                 self._revise()
@@ -87,7 +97,11 @@ class Loop:
 
     def _read_idea(self) -> None:
         """What is plain enough for the offline author needs no research; a page or a thought is turned into rules."""
-        if not self._means.author.revises or _is_plain(self.found.idea, self._data.symbols, self._data.timeframe):
+        if not self.means.author.revises:
+            return
+        plain_words = _plain_reading(self.found.idea, self._data)
+        if plain_words is not None:  # whoever writes it is held to the same rules
+            self.found.description, self.found.reading = plain_words.description, plain_words.text
             return
         reply = self._ask(Brief(role="research", idea=self.found.idea, data=self._data))
         parsed = reply.parsed or {}
@@ -100,7 +114,10 @@ class Loop:
         self.found.idea = "\n".join([self.found.title, *rules, *assumed]).strip()
 
     def _noted(self) -> tuple[str, ...]:
-        return (f"At least {self._request.aim.min_trades} trades are needed",) if self._means.author.revises else ()
+        if not self.means.author.revises:
+            return ()
+        read = (self.found.reading,) if self.found.description is not None else ()
+        return (*read, f"At least {self.request.aim.min_trades} trades are needed")
 
     # writing
 
@@ -120,7 +137,7 @@ class Loop:
             version = self._try(reply, brief.role, origin, kind)
             if version.trial.error is None:
                 return version
-            if not self._means.author.revises:
+            if not self.means.author.revises:
                 self._end(version.reason)
             error = version.trial.error
             same = last is not None and (last.type, last.message) == (error.type, error.message)
@@ -139,7 +156,8 @@ class Loop:
         self.found.description = reply.description or self.found.description
         if reply.description is not None:
             self.found.reading = reply.text
-        trial, status, reason = self._judge(code if reply.stop_reason == "end" else "", number, kind)
+        twin = self._twin(code)
+        trial, status, reason = self._judge(code if reply.stop_reason == "end" else "", number, twin)
         version = Version(
             number=number,
             iteration=self._iteration,
@@ -152,57 +170,86 @@ class Loop:
             parent=parent.number if parent else None,
             said=_said(reply),
             diff=diff_of(parent.code, code, (f"version {parent.number}", f"version {number}")) if parent else "",
-            score=None if status == "failed" else self._request.aim.score(trial.validation),
+            score=None if status == "failed" else self.request.aim.score(trial.validation),
         )
         if status == "ran":
             version = replace(version, evaluation=self._evaluate(version))
-        keep_lineage(self._means.store, version, self.found.named(version.parent), now=self._means.now())
+        if twin is None:
+            keep_lineage(self.means.store, version, self.found.ancestor(version), now=self.means.now())
         return self._add(version)
 
-    def _judge(self, code: str, number: int, kind: Change | None) -> tuple[Trial, Status, str]:
+    def _judge(self, code: str, number: int, twin: Version | None) -> tuple[Trial, Status, str]:
         if not code:
             return Trial(stage="parse", error=ErrorSeen(type="Truncated", message=_CUT)), "failed", _CUT
-        known = self._known(code) if kind else None
-        if known is not None:
-            return known, "not_new", "it is not new: the same program was tried before"
-        told = self._journal.step("trial", f"version {number}", lambda: self.range.try_out(code).to_json())
+        if twin is not None and twin.trial.error is None:
+            return twin.trial, "not_new", f"it is not new: it is the same program as version {twin.number}"
+        if twin is not None:  # it would fail as it did
+            return twin.trial, *self._status(twin.trial)
+        trials = len(self.found.tried) + 1
+        told = self._journal.step(
+            "trial", f"version {number}", lambda: self.range.try_out(code, trials=trials).to_json()
+        )
         trial = read_trial(told)
-        return trial, *self._status(trial, kind)
+        return trial, *self._status(trial)
 
-    def _status(self, trial: Trial, kind: Change | None) -> tuple[Status, str]:
+    def _status(self, trial: Trial) -> tuple[Status, str]:
         if trial.error is not None:
             where = f" at line {trial.error.line}" if trial.error.line else ""
             return "failed", f"{trial.error.type}{where}: {trial.error.message.partition(chr(10))[0]}"
-        for other in self.found.versions if kind else ():
+        for other in self.found.versions if self.means.author.revises else ():
             if other.status == "ran" and overlap(other.trial.footprints, trial.footprints) >= SAME_TRADES:
                 return "not_new", f"it is not new: it makes the trades of version {other.number}"
-        if trial.trades < self._request.aim.min_trades and self._means.author.revises:
-            return "few_trades", f"{trial.trades} trades are fewer than the {self._request.aim.min_trades} asked for"
-        return "ran", f"{trial.trades:,} trades" if self._means.author.revises else "it runs"
+        if trial.trades < self.request.aim.min_trades and self.means.author.revises:
+            return "few_trades", f"{trial.trades} trades are fewer than the {self.request.aim.min_trades} asked for"
+        return "ran", f"{trial.trades:,} trades" if self.means.author.revises else "it runs"
 
-    def _known(self, code: str) -> Trial | None:
-        """The trial of an earlier program that differs from this one in names and comments alone."""
+    def _twin(self, code: str) -> Version | None:
+        """An earlier program that differs from this one in names and comments alone."""
         mark = fingerprint(code)
-        same = (v.trial for v in self.found.versions if mark and v.trial.fingerprint == mark and v.status == "ran")
-        return next(same, None)
+        return next((v for v in self.found.versions if mark and v.trial.fingerprint == mark), None)
 
     def _evaluate(self, version: Version) -> Mapping[str, Json]:
+        if not self.means.author.revises:  # nobody is there to be told of it before the end
+            return {"results": []}
+        judges = self.judges(self._leave_models(version))
+
         def judge() -> Json:
             draft = read_draft(version.code, name=self.range.name)
-            finished = self.range.kept(draft)
-            return plain(
-                evaluation_of(
-                    idea=self.found.idea,
-                    description=self.found.description,
-                    draft=draft,
-                    finished=finished,
-                    bars=self._request.grounds.splits.train,
-                )
+            told = evaluation_of(
+                idea=self.found.idea,
+                description=self.described(version),
+                draft=draft,
+                finished=self.range.kept(draft),
+                bars=self.request.grounds.splits.train,
+                judges=judges,
             )
+            return {"evaluation": told, "judging": plain(judges.spent if judges else Spent())}
 
-        if not self._means.author.revises:  # nobody is there to be told of it before the end
-            return {"results": []}
-        return cast("Mapping[str, Json]", self._journal.step("evaluation", f"version {version.number}", judge))
+        value = self._journal.step("evaluation", f"version {version.number}", judge)
+        row = cast("Mapping[str, Json]", value)
+        self.found.spent = self.found.spent.add(read_spent(row["judging"]))
+        return cast("Mapping[str, Json]", row["evaluation"])
+
+    def described(self, version: Version) -> Description | None:
+        """The rules that this version is held to: those of the words, as long as no change was asked for."""
+        return self.found.description if version.change is None else None
+
+    def judges(self, unasked: str = "") -> AgentJudge | None:
+        """Models that look at a version, within the budget; with a reason why they are not asked, none is."""
+        if self.means.judges is None:
+            return None
+
+        def objection(more: Spent) -> str:
+            return unasked or self.request.budget.spent_out(self.found.spent.add(more), self._journal.seconds)
+
+        return AgentJudge(self.means.judges, self._data, objection)
+
+    def _leave_models(self, version: Version) -> str:
+        """Models cost money: in the loop they see what will be built on, and only if something will be."""
+        if self._iteration >= self.request.budget.iterations:
+            return "the best version is judged at the end"
+        best = self.found.best
+        return "" if best is None or _rank(version) > _rank(best) else "it is not the best so far"
 
     def _add(self, version: Version) -> Version:
         self.found.versions.append(version)
@@ -233,25 +280,16 @@ class Loop:
     def _check_bounds(self, *, between: bool) -> None:
         if self._journal.upcoming not in (None, "stop"):
             return  # it went on then, and so it does now
-        reason = self._spent_out() or (self._enough() if between else "")
+        spent = self.request.budget.spent_out(self.found.spent, self._journal.seconds)
+        reason = spent or (self._enough() if between else "")
         if reason:
             self._end(reason)
 
-    def _spent_out(self) -> str:
-        budget, spent = self._request.budget, self.found.spent
-        if budget.minutes is not None and self._journal.seconds >= 60 * budget.minutes:
-            return f"{budget.minutes:g} minutes are over"
-        if budget.usd is not None and spent.usd >= budget.usd:
-            return f"{spent.usd:.4f} of {budget.usd:g} USD are spent"
-        if budget.tokens is not None and spent.tokens >= budget.tokens:
-            return f"{spent.tokens:,} of {budget.tokens:,} tokens are used"
-        return ""
-
     def _enough(self) -> str:
-        aim, best = self._request.aim, self.found.best
+        aim, best = self.request.aim, self.found.best
         if aim.target is not None and best is not None and best.score is not None and best.score >= aim.target:
             return f"the target is reached: {aim.objective} {best.score:.4g} on validation data"
-        if self._iteration >= self._request.budget.iterations:
+        if self._iteration >= self.request.budget.iterations:
             return f"{self._iteration:,} iterations are done"
         since = self._iteration - (best.iteration if best is not None else 0)
         return f"{since} iterations in a row gave nothing better" if since >= aim.patience else ""
@@ -268,7 +306,7 @@ class Loop:
             self._end("")
         self._tell("idea" if brief.role == "research" else "code", f"asking for {brief.role}")
         try:
-            reply = ask(self._means.author.agent, brief, self._journal)
+            reply = ask(self.means.author.agent, brief, self._journal)
         except BudgetError as e:
             self._end(str(e))
         self.found.spent = self.found.spent.plus(reply)
@@ -279,7 +317,7 @@ class Loop:
         return reply
 
     def _tell(self, stage: str, message: str, version: int = 0) -> None:
-        self._means.on_progress(Progress(stage=stage, message=message, version=version))
+        self.means.on_progress(Progress(stage=stage, message=message, version=version))
 
 
 def _rank(version: Version) -> float:
@@ -291,9 +329,9 @@ def _said(reply: Reply) -> str:
     return reply.text.partition("```")[0].strip()[:2_000] if reply.description is None else ""
 
 
-def _is_plain(idea: str, symbols: tuple[str, ...], timeframe: str) -> bool:
-    from ringfence.agents.brief import DataFacts
+def _plain_reading(idea: str, data: DataFacts) -> Reply | None:
+    """How the offline author reads it; None where it cannot."""
     from ringfence.agents.rules import RulesAgent
 
-    brief = Brief(role="research", idea=idea, data=DataFacts(symbols=symbols, timeframe=timeframe))
-    return RulesAgent().act(brief).stop_reason == "end"
+    reply = RulesAgent().act(Brief(role="research", idea=idea, data=data))
+    return reply if reply.stop_reason == "end" else None

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import cast
 
-from ringfence.base.errors import RefusedError, SettingsError, StoreError
+from ringfence.base.errors import InputError, RefusedError, SettingsError, StoreError
 from ringfence.store import Store
 from ringfence.trade.run import Json, plain
 from ringfence.verbs.research.ideas import Idea
 from ringfence.verbs.research.journal import subject
 from ringfence.verbs.research.result import ResearchResult
+from ringfence.verbs.research.versions import idea_key
 
 DONE = "idea_done"
 _ENDING = (StoreError, RefusedError, SettingsError)  # what is wrong with all ideas or with none
@@ -98,6 +99,7 @@ class Many:
         first = self._contents.setdefault(idea.content, idea.place) if not idea.trouble else idea.place
         before = self._done.get(idea.key)
         if before is not None and before.verdict != "error":
+            self._contents.setdefault(before.content, before.place)  # of a page: what stood there
             return before
         if idea.trouble:
             return self._record(self._line(idea, "unreadable", idea.trouble))
@@ -107,17 +109,24 @@ class Many:
 
     def _do(self, idea: Idea) -> IdeaLine | None:
         """None when it was cancelled, and then it has no verdict."""
+        try:
+            words = idea.words  # a page is fetched when its turn comes, and once
+        except InputError as e:
+            return self._record(self._line(idea, "unreadable", str(e)))
+        first = self._contents.setdefault(idea_key(words), idea.place)
+        if first != idea.place:
+            return self._record(self._line(idea, "duplicate", f"the same idea as {first}"))
         research_id = f"{self.session_id}.{idea.content[:12]}"
-        result = self.research(idea.text, research_id)
+        result = self.research(words, research_id)
         if result.status == "cancelled":
             return None
-        return self._record(self._tell(idea, research_id, result))
+        return self._record(self._tell(idea, idea_key(words), research_id, result))
 
-    def _tell(self, idea: Idea, research_id: str, result: ResearchResult) -> IdeaLine:
+    def _tell(self, idea: Idea, content: str, research_id: str, result: ResearchResult) -> IdeaLine:
         final, gates = result.final or {}, result.evaluation
         return IdeaLine(
             key=idea.key,
-            content=idea.content,
+            content=content,
             place=idea.place,
             idea=idea.text[:500],
             verdict=result.status,

@@ -32,8 +32,9 @@ class Aim:
             )
 
     def score(self, figures: Mapping[str, float | None]) -> float | None:
+        """None without a trade: doing nothing has no drawdown and loses no money, and is no merit."""
         value = figures.get(self.objective)
-        return value if value is not None and math.isfinite(value) else None
+        return value if value is not None and math.isfinite(value) and figures.get("trades") else None
 
 
 def figures_of(metrics: Metrics | None) -> dict[str, float | None]:

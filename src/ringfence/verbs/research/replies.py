@@ -28,6 +28,18 @@ class Spent:
             unpriced=self.unpriced + (reply.cost_usd is None),
         )
 
+    def add(self, other: Spent) -> Spent:
+        return Spent(
+            tokens=self.tokens + other.tokens,
+            usd=self.usd + other.usd,
+            requests=self.requests + other.requests,
+            unpriced=self.unpriced + other.unpriced,
+        )
+
+
+def read_spent(value: Json) -> Spent:
+    return Spent(**cast("Mapping[str, int]", value))
+
 
 def ask(agent: Agent, brief: Brief, journal: Journal) -> Reply:
     value = journal.step("reply", f"{brief.role} brief", lambda: _stored(agent.act(brief)))

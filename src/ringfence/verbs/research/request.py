@@ -14,6 +14,7 @@ from ringfence.store import Store
 from ringfence.trade.run import FillRules
 from ringfence.verbs.research.grounds import Grounds
 from ringfence.verbs.research.objective import Aim
+from ringfence.verbs.research.replies import Spent
 
 MOST_ITERATIONS = 1_000
 
@@ -36,6 +37,16 @@ class Budget:
             value = getattr(self, name)
             if value is not None and not 0 < value < 1e9:
                 raise SettingsError(f"a budget of {value:g} {name} is out of range: give a number above 0")
+
+    def spent_out(self, spent: Spent, seconds: float) -> str:
+        """Which bound is reached; empty where none is. Iterations are counted by the loop."""
+        if self.minutes is not None and seconds >= 60 * self.minutes:
+            return f"{self.minutes:g} minutes are over"
+        if self.usd is not None and spent.usd >= self.usd:
+            return f"{spent.usd:.4f} of {self.usd:g} USD are spent"
+        if self.tokens is not None and spent.tokens >= self.tokens:
+            return f"{spent.tokens:,} of {self.tokens:,} tokens are used"
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +73,7 @@ class ResearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Something has happened: `stage` is one of idea, code, check, backtest, evaluation, version, stop, final."""
+    """Something has happened: `stage` is one of idea, code, version, stop, final."""
 
     stage: str
     message: str

@@ -36,7 +36,6 @@ class ResearchResult:
     stored: StoredRun | None = None  # the best version on all of the data
     spent: Spent = field(default_factory=Spent)
     seconds: float = 0.0
-    resumed_steps: int = 0
 
     @property
     def produced(self) -> bool:

@@ -21,13 +21,14 @@ _LONG = 800  # bars of training from which on a short run before the full one is
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Splits:
-    """Without `validation` and `holdout` everything is `train`, and `notes` say why."""
+    """Without `validation`, `before` and `holdout` everything is `train`, and `notes` say why."""
 
     whole: Bars
     train: Bars
     smoke: Bars
     short: Bars | None = None
     validation: Bars | None = None
+    before: Bars | None = None  # all that comes before the hold-out
     holdout: Bars | None = None
     notes: tuple[str, ...] = ()
 
@@ -60,6 +61,7 @@ def split(bars: Bars) -> Splits:
         smoke=_smoke(train),
         short=train.until(int(moments[first // 4])) if first >= _LONG and _all_in(train, moments[first // 4]) else None,
         validation=replace(middle, tradable_from=int(moments[first])),
+        before=middle,
         holdout=replace(bars, tradable_from=int(moments[second])),
     )
 

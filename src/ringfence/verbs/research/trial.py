@@ -8,9 +8,11 @@ from typing import Literal, cast
 
 from ringfence.agents.brief import ErrorSeen
 from ringfence.evaluators import Finding
+from ringfence.evaluators.judging import trade_rows
 from ringfence.store import RunUsage
 from ringfence.trade.bars import Bars
 from ringfence.trade.draft import Draft
+from ringfence.trade.metrics import measure
 from ringfence.trade.run import Json, Run, plain
 from ringfence.trade.times import iso
 from ringfence.verbs.backtest import Finished, Request, backtest
@@ -23,7 +25,6 @@ from ringfence.verbs.research.request import Means, ResearchRequest
 Stage = Literal["parse", "lint", "smoke", "short", "train", "validation", "done"]
 # What a check calls by a code, and Python by a name that every author knows.
 _KNOWN = {"RF001": "SyntaxError", "RF002": "Truncated", "RF003": "NotAStrategy", "RF007": "ModuleNotFoundError"}
-_ROWS = 12
 _RAN = ("traded", "no_trades")
 
 
@@ -43,7 +44,6 @@ class Trial:
     trades: int = 0
     footprints: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
         return plain(self)
@@ -52,7 +52,7 @@ class Trial:
 def read_trial(value: Json) -> Trial:
     row = dict(cast("Mapping[str, Json]", value))
     error = row.pop("error")
-    for name in ("footprints", "rows", "warnings"):
+    for name in ("footprints", "rows"):
         row[name] = tuple(cast("Sequence[Json]", row[name]))
     make: type = Trial
     trial = cast(Trial, make(**{f.name: row[f.name] for f in fields(Trial) if f.name in row}))
@@ -67,7 +67,8 @@ class Range:
         self._request, self._means = request, means
         self._kept: dict[str, Finished] = {}
 
-    def try_out(self, text: str) -> Trial:
+    def try_out(self, text: str, *, trials: int = 1) -> Trial:
+        """`trials` is how many programs have been measured for this idea, with this one."""
         checked = check(text, self.name)
         draft = checked.draft
         wrong = next((f for f in checked.findings if f.severity == "error"), None)
@@ -86,15 +87,15 @@ class Range:
                     return replace(made, stage=stage, error=_failure(run))
         if not self._means.author.revises:  # nothing is chosen by these parts: it is measured on all of it, at the end
             return replace(made, stage="done")
-        return self._full(draft, replace(made, stage="train"))
+        return self._full(draft, replace(made, stage="train"), trials)
 
-    def _full(self, draft: Draft, made: Trial) -> Trial:
+    def _full(self, draft: Draft, made: Trial, trials: int) -> Trial:
         splits = self._request.grounds.splits
-        finished = self.run(draft, splits.train, lookahead=True)
+        finished = discounted(self.run(draft, splits.train, lookahead=True), splits.train, trials)
         run = finished.run
         self._kept[draft.sha256] = finished
         saved = self.save(finished, draft)
-        made = replace(made, run_id=run.run_id, strategy=draft.name, version=saved, warnings=run.warnings)
+        made = replace(made, run_id=run.run_id, strategy=draft.name, version=saved)
         error = objection(run)
         if error is not None:
             return replace(made, error=error)
@@ -103,7 +104,7 @@ class Range:
             train=figures_of(run.metrics),
             trades=len(run.trades),
             footprints=footprints(run),
-            rows=trade_rows(run),
+            rows=trade_rows(run.trades),
         )
         if splits.validation is None:
             made = replace(made, validation=made.train)
@@ -132,8 +133,8 @@ class Range:
             percent=min(0.5, paid.percent * costs),
             per_share=paid.per_share * costs,
             minimum=paid.minimum * costs,
-            slippage_bps=paid.slippage_bps * costs,
-            spread_bps=paid.spread_bps * costs,
+            slippage_bps=min(5_000.0, paid.slippage_bps * costs),
+            spread_bps=min(5_000.0, paid.spread_bps * costs),
         )
         request = Request(
             draft=draft,
@@ -161,6 +162,30 @@ class Range:
         usage = RunUsage(wall_ms=used.wall_ms, cpu_ms=used.cpu_ms, peak_memory_bytes=used.peak_memory_bytes)
         record = self._means.store.save_run(finished.run, draft_text=draft.text, usage=usage, now=self._means.now())
         return record.version
+
+
+def discounted(finished: Finished, bars: Bars, trials: int, variance: float | None = None) -> Finished:
+    """The run with the number of trials that it is one of, or was chosen from, and the Sharpe ratio that allows for it.
+    `variance` is that of the trials' Sharpe ratios, where it is known."""
+    run = finished.run
+    if trials < 2 or run.metrics is None or run.equity is None:
+        return finished
+    chosen = measure(
+        time=run.equity.time,
+        equity=run.equity.value,
+        trades=run.trades,
+        exposure=None,
+        turnover_value=0.0,
+        fees=0.0,
+        initial_equity=run.metrics.initial_equity,
+        benchmark=None,
+        timeframe=bars.timeframe,
+        calendar=bars.calendar,
+        trials=trials,
+        trial_sharpe_variance=variance,
+    )
+    metrics = replace(run.metrics, trials=trials, deflated_sharpe=chosen.deflated_sharpe)
+    return replace(finished, run=replace(run, metrics=metrics))
 
 
 def _found(finding: Finding) -> ErrorSeen:
@@ -201,17 +226,3 @@ def objection(run: Run) -> ErrorSeen | None:
         )
         return ErrorSeen(type="LookAhead", message=f"it uses the future: {run.lookahead.reason}", traceback=seen)
     return None
-
-
-def trade_rows(run: Run) -> tuple[str, ...]:
-    """The first trades and the last, as text."""
-    rows = [
-        f"{t.symbol} {t.side} {t.qty:g} in {iso(t.entry_time)[:16]} at {t.entry_price:.6g} out "
-        f"{'open' if t.exit_time is None else iso(t.exit_time)[:16]}"
-        f"{'' if t.exit_price is None else f' at {t.exit_price:.6g}'}, {t.pnl_pct:+.2%}, {t.exit_reason}"
-        for t in run.trades
-    ]
-    if len(rows) <= _ROWS:
-        return tuple(rows)
-    half = _ROWS // 2
-    return (*rows[:half], f"… {len(rows) - _ROWS:,} trades more …", *rows[-half:])

@@ -78,7 +78,8 @@ def diff_of(before: str, after: str, names: tuple[str, str]) -> str:
 
 
 def keep_lineage(store: Store, child: Version, parent: Version | None, *, now: datetime) -> None:
-    """In the store's lineage, once, also when a process was killed just after it."""
+    """In the store's lineage, once, also when a process was killed just after it. `parent` is the nearest one that the
+    store knows: texts between them that never ran are in the journal alone."""
     trial = child.trial
     if trial.version is None:  # a text that never ran is no version of the store; the journal has it
         return
@@ -96,10 +97,16 @@ def keep_lineage(store: Store, child: Version, parent: Version | None, *, now: d
         parent_version=before,
         child_version=trial.version,
         optimization_type=kind,
-        changes_made=f"{child.said}\n\n{child.diff}".strip(),
+        changes_made="\n\n".join(part for part in (child.said, child.reason, _changes(parent, child)) if part),
         performance_delta=_delta(parent, child),
         now=now,
     )
+
+
+def _changes(parent: Version | None, child: Version) -> str:
+    if parent is None:
+        return child.diff
+    return diff_of(parent.code, child.code, (f"version {parent.number}", f"version {child.number}"))
 
 
 def _delta(parent: Version | None, child: Version) -> dict[str, float]:
