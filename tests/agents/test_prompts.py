@@ -19,6 +19,7 @@ from ringfence.agents.shapes import SHAPES, WRITING
 from tests.agents.models import CASE
 from tests.cli.command import environment, ringfence as run_ringfence
 
+QUESTIONS = ("compute", "summarise")
 EXAMPLE = re.compile(r"```python\n(.*?)\n```", re.DOTALL)
 
 
@@ -26,8 +27,9 @@ EXAMPLE = re.compile(r"```python\n(.*?)\n```", re.DOTALL)
 def test_every_role_has_a_prompt_and_a_way_to_answer(role: Role) -> None:
     text = role_prompt(role)
     assert "{{" not in text
-    assert (role in WRITING) != (role in SHAPES)
-    assert ("from ringfence import Strategy" in text) == (role in WRITING)
+    assert [role in WRITING, role in SHAPES, role == "summarise"].count(True) == 1  # a program, a shape, plain text
+    assert ("from ringfence import Strategy" in text) == (role in WRITING and role not in QUESTIONS)
+    assert ("strateg" in text) == (role not in QUESTIONS)
     if role in SHAPES:
         properties = SHAPES[role]["properties"]
         assert isinstance(properties, dict)
@@ -71,6 +73,11 @@ def test_a_brief_is_told_whole() -> None:
     assert "seen" not in text
     assert brief.error is not None
     assert "seen 3 times in a row" in brief_prompt(replace(brief, error=replace(brief.error, times=3)))
+
+
+def test_a_question_is_called_one_and_its_numbers_are_whole() -> None:
+    text = brief_prompt(Brief(role="summarise", idea="how much?", metrics={"cash": 1234567.25, "share": None}))
+    assert text == "## Question\n```\nhow much?\n```\n\n## Numbers\n- cash: 1234567.25\n- share: unknown"
 
 
 def test_what_is_not_known_is_not_mentioned() -> None:

@@ -104,11 +104,10 @@ def test_no_text_is_a_wrong_command_line(env: dict[str, str]) -> None:
 
 
 def test_a_model_writes_what_no_template_does(env: dict[str, str], tmp_path: Path) -> None:
-    told = {"assessment": "The answer is 42.", "problems": [], "changes": [], "stop": True}
     replies = [
-        {"role": "code", "text": "```python\nimport nothing_here\nresult = 1\n```"},
-        {"role": "debug", "text": f"```python\n{PROGRAM}```", "expect": ["ModuleNotFoundError"]},
-        {"role": "analyst", "text": json.dumps(told)},
+        {"role": "compute", "text": "```python\nimport nothing_here\nresult = 1\n```"},
+        {"role": "compute", "text": f"```python\n{PROGRAM}```", "expect": ["ModuleNotFoundError", "nothing_here"]},
+        {"role": "summarise", "text": "The answer is 42.", "expect": ["answer: 42"]},
     ]
     (tmp_path / "replies.json").write_text(json.dumps(replies))
     words = ("what is the meaning of it all?", "--agent", f"scripted:{tmp_path}/replies.json", "--json")
@@ -118,6 +117,16 @@ def test_a_model_writes_what_no_template_does(env: dict[str, str], tmp_path: Pat
     assert answer["numbers"] == {"answer": 42.0} and answer["text"].startswith("The answer is 42.")
     assert answer["by"] == "model:scripted" and "Assumptions: it is known" in answer["text"]
     assert any("replayed" in notice for notice in answer["notices"])
+
+
+def test_files_that_were_made_are_kept_or_said_to_be_gone(env: dict[str, str], tmp_path: Path) -> None:
+    words = ("clean the GOOG data", "--data", "sample:GOOG")
+    done = ask(*words, env=env)
+    assert done.code == 0 and "changes.csv" in done.out
+    assert done.err == "ringfence: made and not kept: changes.csv, cleansed.csv; --artifacts DIR keeps files\n"
+    kept = ask(*words, "--artifacts", "kept", env=env, cwd=tmp_path)
+    assert "artifact changes.csv: kept/changes.csv" in kept.err and "not kept" not in kept.err
+    assert (tmp_path / "kept" / "changes.csv").read_text().count("2008-04-18") == 1
 
 
 def test_the_trades_of_a_stored_run(env: dict[str, str], tmp_path: Path) -> None:

@@ -79,6 +79,12 @@ def test_each_command_explains_itself(name: str) -> None:
     assert next(line for n, _, line in COMMANDS if n == name) in squeezed(done.out)
 
 
+@pytest.mark.parametrize("words", [("simulate", "cleanse"), ("bench",), ("run",)], ids=" ".join)
+def test_a_flag_takes_no_value(words: tuple[str, ...]) -> None:
+    text = squeezed(call(*words, "--help", env=environment(COLUMNS="200")).out)
+    assert "<bool>" not in text and "--help -h Show this message and exit." in text
+
+
 def test_a_command_imports_only_itself() -> None:
     code = "import sys; from ringfence.cli import main; main(['bench', '--help']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from ringfence.base.errors import RingfenceError
+from ringfence.cli import INTERRUPTED
+from ringfence.cli.exit_codes import STOPPED
 from ringfence.sandbox.source import MAX_SOURCE_BYTES
 
 from tests.cli.command import Done, environment, ringfence
 from tests.cli.scripted import script
 
+DOCS = Path(__file__).parents[2] / "docs"
 OK = ("run", "-c", "pass")
 
 
@@ -145,6 +151,35 @@ def test_a_name_with_control_characters_is_harmless(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rounds", ["0", "-3"])
 def test_rounds_of_a_bench(rounds: str) -> None:
     refused(ringfence("bench", "sandbox", "--rounds", rounds), 78, "--rounds")
+
+
+def test_every_exit_code_of_an_error_is_in_the_table() -> None:
+    table = (DOCS / "cli.md").read_text().partition("### Exit codes")[2].partition("\n## ")[0]
+    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)}
+    kinds = [RingfenceError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    assert {kind.exit_code for kind in kinds} | set(STOPPED.values()) <= documented
+    assert documented <= {kind.exit_code for kind in kinds} | {*STOPPED.values(), 2, INTERRUPTED}
+
+
+def test_a_parameter_outside_of_its_range_is_in_the_run(tmp_path: Path) -> None:
+    strategy = """from ringfence import Strategy, param
+
+class Often(Strategy):
+    every = param(5, 2, 10)
+
+    def next(self):
+        if len(self.data) % self.every == 0:
+            self.position.close() if self.position else self.buy()
+"""
+    words = ("backtest", "-", "--data", "sample:GOOG", "--no-lookahead", "--param", "every=50", "--json")
+    done = ringfence(*words, env=environment(RINGFENCE_HOME=str(tmp_path)), stdin=strategy)
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    assert "every" in told["warnings"][0] and "50" in told["warnings"][0] and done.err == ""
+    shown = ringfence("runs", "show", told["run_id"], env=environment(RINGFENCE_HOME=str(tmp_path)))
+    assert told["warnings"][0] in " ".join(shown.out.split())
 
 
 def test_unreadable_file(tmp_path: Path) -> None:

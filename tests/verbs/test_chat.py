@@ -11,11 +11,8 @@ from pathlib import Path
 import pytest
 
 from ringfence import open_sandbox
-from ringfence.agents.brief import Brief, Reply
-from ringfence.base.errors import AgentError
 from ringfence.sandbox import Sandbox
 from ringfence.verbs.chat import Answer, Event, chat
-from ringfence.verbs.chat.freeform import REPAIRS
 from ringfence.verbs.chat.quoting import flatten, strange_numbers
 from ringfence.verbs.simulate import DataRequest
 
@@ -105,6 +102,16 @@ UNDERSTOOD = [
         "risk 0.01",
         {"fixed_units": 20.0},
     ),
+    ("position sizing for GOOG: 1% risk, stop 5% below", "GOOG", "5 % below the last close", {"stop": 765.8805}),
+    ("risk 2% of 100000, entry 50, stop loss 5%", "", "stop 47.5", {"fixed_units": 800.0}),
+    ("risking 1% of a $25,000 account, buying at $50 with a $47 stop", "", "stop 47", {"equity": 25_000.0}),
+    ("kelly: 60% win rate, 1.5 payoff ratio", "", "payoff 1.5", {"kelly_fraction": 1 / 3}),
+    ("size a GOOG position for 10% annual volatility with $200k", "GOOG", "volatility 0.1", {"equity": 200_000.0}),
+    ("European call: S=100, K=105, T=0.5, r=5%, sigma=20%", "", "expiring in 0.5 years", {"strike": 105.0}),
+    ("put, 100 strike, stock at 102, 30 days to expiry, 25 vol, r=0.03", "", "rate 0.03", {"volatility": 0.25}),
+    ("bollinger bands 20 2", "GOOG", "period 20, deviations 2", {"deviations_parameter": 2}),
+    ("MACD 10/20/5", "GOOG", "fast 10, slow 20, signal 5", {"signal_parameter": 5}),
+    ("portfolio monte carlo: 60% AAPL, 40% MSFT, 250k, 6 months", "AAPL,MSFT", "250,000.00", {"cash": 250_000.0}),
     ("find outliers in the GOOG data", "GOOG", "doubtful bars", {"observations": 2148}),
 ]
 
@@ -143,7 +150,16 @@ UNCLEAR = [
     ("portfolio of 50% AAPL and MSFT, simulate 1 year", "AAPL,MSFT", "which share is whose"),
     ("monte carlo on the trades of my strategy", "", "Which run"),
     ("14 period MACD of GOOG", "GOOG", "no single period"),
+    ("bollinger bands 20, 2 years of GOOG", "GOOG", "'2'"),
+    ("MACD 12/26/9/4 of GOOG", "GOOG", "fast, slow, signal"),
     ("correlation of AAPL, MSFT and IBM", "AAPL,MSFT,IBM", "which two"),
+    ("a 14-period Ichimoku cloud", "", "Which instrument"),
+    ("monte carlo simulation", "", "Which instrument"),
+    ("correlation and beta", "", "Which 2 instruments"),
+    ("option pricing with Greeks", "", "call or a put"),
+    ("position sizing", "", "no rule has all it needs"),
+    ("position sizing, 1% risk, 5% stop", "", "below which entry"),
+    ("60/40 portfolio of AAPL and MSFT, 5 years, probability of ruin", "AAPL,MSFT", "at most 1,587 paths"),
 ]
 
 
@@ -182,6 +198,7 @@ def test_prices_that_cannot_be_had_are_told(sandbox: Sandbox, home: Path) -> Non
     answer = chat("95 % interval for TSLA in 30 days", desk=at)
     assert answer.kind == "failed" and "no numbers to give" in answer.text and "TSLA" in answer.text
     assert not answer.numbers
+    assert answer.intent == "price" and "95 % price interval for TSLA" in answer.read_as
 
 
 def test_a_spec_in_the_text_is_the_data(sandbox: Sandbox, home: Path) -> None:
@@ -219,123 +236,6 @@ def steady(answer: Answer) -> str:
     if isinstance(outcome, dict):
         document["outcome"] = {k: v for k, v in outcome.items() if k in ("status", "stdout", "stderr", "error")}
     return json.dumps(document, sort_keys=True)
-
-
-PROGRAM = """
-from pathlib import Path
-from ringfence.trade.arrow import read_bars
-c = read_bars(Path("/bars/bars.arrow")).candles["GOOG"]
-result = {"numbers": {"highest": float(c.high.max()), "days": len(c)}, "horizon": "the past",
-          "assumptions": ["highs are as printed"], "observations": len(c)}
-"""
-
-
-class Scripted:
-    """An agent that gives these replies one after another, and remembers what it was asked."""
-
-    def __init__(self, *replies: Reply | AgentError) -> None:
-        self._replies = list(replies)
-        self.briefs: list[Brief] = []
-
-    def act(self, brief: Brief) -> Reply:
-        self.briefs.append(brief)
-        reply = self._replies.pop(0)
-        if isinstance(reply, AgentError):
-            raise reply
-        return reply
-
-
-def wrote(code: str) -> Reply:
-    return Reply(text=f"```python\n{code}\n```", code=code, model="scripted")
-
-
-def told(text: str) -> Reply:
-    return Reply(text=text, parsed={"assessment": text}, model="scripted")
-
-
-def freely(agent: Scripted, sandbox: Sandbox, home: Path) -> Answer:
-    return chat("what was the record of this company?", desk=desk(sandbox, home), data=GOOG, agent=agent)
-
-
-def test_a_model_is_asked_what_no_template_does(sandbox: Sandbox, home: Path) -> None:
-    agent = Scripted(wrote(PROGRAM), told("The highest price in 2148 days was 808.97."))
-    answer = freely(agent, sandbox, home)
-    assert answer.kind == "answered", answer.text
-    assert answer.numbers == {"highest": 808.97, "days": 2148}
-    assert "The highest price in 2148 days was 808.97." in answer.text
-    for head in ("Horizon: the past", "Assumptions: highs are as printed", "Observations: 2,148", "Data: sample:GOOG"):
-        assert head in answer.text
-    assert (answer.code, answer.by) == (PROGRAM, "model:scripted")
-    code, analyst = agent.briefs
-    assert (code.role, analyst.role) == ("code", "analyst")
-    assert code.data.symbols == ("GOOG",) and code.data.bars == 2148
-    assert analyst.metrics == answer.numbers
-
-
-def test_a_template_goes_before_the_model(sandbox: Sandbox, home: Path) -> None:
-    agent = Scripted()
-    answer = chat("RSI of GOOG", desk=desk(sandbox, home), data=GOOG, agent=agent)
-    assert answer.kind == "answered" and agent.briefs == []
-
-
-def test_a_program_that_fails_is_mended_with_its_error(sandbox: Sandbox, home: Path) -> None:
-    agent = Scripted(
-        wrote("import nothing_like_this"), wrote("result = {'numbers': {}}"), wrote(PROGRAM), told("It was 808.97.")
-    )
-    answer = freely(agent, sandbox, home)
-    assert answer.kind == "answered" and answer.code == PROGRAM
-    first, second = agent.briefs[1:3]
-    assert first.role == second.role == "debug"
-    assert first.error is not None and second.error is not None
-    assert (first.error.type, first.error.line, first.code) == ("ModuleNotFoundError", 1, "import nothing_like_this")
-    assert (second.error.type, second.error.message) == ("ResultError", "`numbers` holds no number")
-
-
-def test_repairs_are_bounded_and_the_same_error_is_counted(sandbox: Sandbox, home: Path) -> None:
-    agent = Scripted(*[wrote("1 / 0")] * 10)
-    answer = freely(agent, sandbox, home)
-    assert answer.kind == "failed" and not answer.numbers
-    assert "no numbers to give" in answer.text and "ZeroDivisionError" in answer.text
-    assert len(agent.briefs) == REPAIRS + 1
-    assert [b.error.times for b in agent.briefs[1:] if b.error] == [1, 2, 3]
-    assert "another way" in agent.briefs[-1].notes[-1]
-
-
-@pytest.mark.parametrize(
-    ("reply", "words"),
-    [
-        (Reply(text="def f(", stop_reason="length"), "cut off"),
-        (Reply(text="I would rather not.", stop_reason="refused"), "I would rather not"),
-        (Reply(text="Just words."), "holds no program"),
-    ],
-)
-def test_a_reply_without_a_program_is_a_failure(reply: Reply, words: str, sandbox: Sandbox, home: Path) -> None:
-    answer = freely(Scripted(reply), sandbox, home)
-    assert answer.kind == "failed" and words in answer.text and answer.outcome is None
-
-
-@pytest.mark.parametrize(
-    "last",
-    [
-        told("The highest price was 999.99, a rise of 12 %."),
-        Reply(text="", stop_reason="refused"),
-        AgentError("the model is gone: come back later"),
-    ],
-)
-def test_a_summary_with_other_numbers_is_not_passed_on(last: Reply | AgentError, sandbox: Sandbox, home: Path) -> None:
-    answer = freely(Scripted(wrote(PROGRAM), last), sandbox, home)
-    assert answer.kind == "answered"
-    assert "999.99" not in answer.text and "12 %" not in answer.text
-    assert "highest 808.97" in answer.text
-    assert any("listed" in notice for notice in answer.notices)
-
-
-def test_a_model_program_is_behind_the_fence(sandbox: Sandbox, home: Path) -> None:
-    secret = home / "secret.txt"
-    secret.write_text("1234")
-    agent = Scripted(*[wrote(f"open({str(secret)!r}).read()")] * 4)
-    answer = freely(agent, sandbox, home)
-    assert answer.kind == "failed" and "FileNotFoundError" in answer.text
 
 
 def test_numbers_are_compared_as_they_are_written() -> None:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from ringfence.trade.description import Description
     from ringfence.trade.run import Json
 
-Role = Literal["research", "code", "package", "debug", "analyst", "optimise", "judge"]
+# compute and summarise are for questions; the others are for strategies.
+Role = Literal["research", "code", "package", "debug", "analyst", "optimise", "judge", "compute", "summarise"]
 Change = Literal["parameters", "entry", "exit", "risk", "filter", "rewrite", "crossover"]
 # end: it said all it had to say. length: it was cut off, and what there is of it is no program.
 # refused: it could not do what was asked, and its text says why.

@@ -14,6 +14,7 @@ from ringfence.agents.brief import Brief, DataFacts, ErrorSeen, Role
 
 # Characters; what is over is left out of the middle, and the text says how much.
 _MOST_IDEA, _MOST_CODE, _MOST_TRACEBACK, _MOST_NOTE = 200_000, 200_000, 6_000, 2_000
+_QUESTIONS: frozenset[Role] = frozenset({"compute", "summarise"})
 
 
 @cache
@@ -26,12 +27,15 @@ def role_prompt(role: Role) -> str:
 
 def brief_prompt(brief: Brief) -> str:
     """All that the brief knows, and nothing about what it does not."""
-    parts = [_part("Idea", _fenced(brief.idea, _MOST_IDEA)), _part("Data", _data(brief.data))]
+    question = brief.role in _QUESTIONS
+    idea = _part("Question" if question else "Idea", _fenced(brief.idea, _MOST_IDEA))
+    parts = [idea, _part("Data", _data(brief.data))]
     parts.append(_part("Program", _fenced(brief.code, _MOST_CODE, "python")))
     if brief.error is not None:
         parts.append(_part("Error", _error(brief.error)))
-    figures = [f"- {name}: {'unknown' if value is None else f'{value:.6g}'}" for name, value in brief.metrics.items()]
-    parts.append(_part("Metrics", "\n".join(figures)))
+    # What is quoted must be whole; of a metric six figures are enough.
+    figures = [f"- {name}: {_figure(value, 12 if question else 6)}" for name, value in brief.metrics.items()]
+    parts.append(_part("Numbers" if question else "Metrics", "\n".join(figures)))
     parts.append(_part("Trades", _fenced("\n".join(brief.trades), _MOST_IDEA)))
     said = [f"- {v.name}: {v.status}" + "".join(f"; {_short(e)}" for e in v.errors) for v in brief.verdicts]
     parts.append(_part("Checks", "\n".join(said)))
@@ -47,6 +51,10 @@ def clean(text: str) -> str:
 
 def _part(title: str, body: str) -> str:
     return f"## {title}\n{body}" if body.strip() else ""
+
+
+def _figure(value: float | None, digits: int) -> str:
+    return "unknown" if value is None else f"{value:.{digits}g}"
 
 
 def _data(facts: DataFacts) -> str:

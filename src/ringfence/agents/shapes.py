@@ -12,7 +12,8 @@ from ringfence.agents.brief import Change, Role
 if TYPE_CHECKING:
     from ringfence.trade.run import Json
 
-WRITING: frozenset[Role] = frozenset({"code", "package", "debug", "optimise"})  # these answer with a program
+# These answer with a program; a role that is neither here nor in SHAPES answers with plain text.
+WRITING: frozenset[Role] = frozenset({"code", "package", "debug", "optimise", "compute"})
 
 _TEXT: Mapping[str, Json] = {"type": "string"}
 _TEXTS: Mapping[str, Json] = {"type": "array", "items": _TEXT}

@@ -17,6 +17,7 @@ from ringfence.base.errors import InputError, SettingsError
 from ringfence.cli import options
 from ringfence.cli.interrupt import cancelling
 from ringfence.cli.terminal import Screen, clean, emit, say
+from ringfence.cli.trading import OUTPUT, Prices, open_cache
 
 if TYPE_CHECKING:
     from ringfence.base.config import Settings
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ringfence.sandbox.outcome import Artifact, Outcome
     from ringfence.verbs.simulate import DataRequest, Desk, Finding
 
-OUTPUT, SIMULATION = "Output", "Simulation"
+SIMULATION = "Simulation"
 
 Artifacts = Annotated[
     Path | None,
@@ -60,32 +61,28 @@ Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the dice
 class Wish:
     """How the answer is to be come by and shown."""
 
-    seed: int = 0
-    backend: str = "native"
-    allow_weaker: bool = False
-    artifacts: Path | None = None
-    plot: Path | None = None
-    code: bool = False
-    as_json: bool = False
+    seed: Seed = 0
+    backend: options.Backend = "native"
+    allow_weaker: options.AllowWeaker = False
+    artifacts: Artifacts = None
+    plot: Plot = None
+    code: Code = False
+    as_json: AsJson = False
 
 
-def data_request(
-    data: list[str] | None,
-    symbols: str | None,
-    start: str | None,
-    end: str | None,
-    timeframe: str | None,
-    repair: bool,
-) -> DataRequest | None:
+def data_request(prices: Prices) -> DataRequest | None:
     from ringfence.verbs.simulate import DataRequest
 
-    if not data:
+    if not prices.data:
         return None
-    names = tuple(s.strip() for s in symbols.split(",") if s.strip()) if symbols else ()
-    return DataRequest(specs=tuple(data), symbols=names, start=start, end=end, timeframe=timeframe, repair=repair)
+    return DataRequest(
+        specs=tuple(prices.data), symbols=prices.names, start=prices.start, end=prices.end, timeframe=prices.timeframe,
+        repair=prices.repair,
+    )  # fmt: skip
 
 
-def needed(request: DataRequest | None) -> DataRequest:
+def needed(prices: Prices) -> DataRequest:
+    request = data_request(prices)
     if request is None:
         raise InputError("no data was named: give for example --data sample:GOOG")
     return request
@@ -96,7 +93,6 @@ def open_desk(wish: Wish, *, settings: Settings, screen: Screen | None = None) -
     """A desk on a sandbox of its own. With a `screen`, what the program prints is shown as it comes."""
     import time
 
-    from ringfence.cli.trading import open_cache
     from ringfence.sandbox import open_sandbox
     from ringfence.verbs.simulate import Desk
 
@@ -131,6 +127,7 @@ def answer(wish: Wish, ask: Callable[[Desk, Settings], Finding]) -> int:
         found = ask(desk, settings)
     if wish.plot is not None:
         save_plot(found.outcome, wish.plot)
+    tell_files(found.outcome, wish)
     if wish.as_json:
         emit(sys.stdout, json.dumps(found.to_json(), allow_nan=False) + "\n")
     else:
@@ -174,6 +171,18 @@ def save_plot(outcome: Outcome, plot: Path) -> None:
         plot.write_bytes(_bytes(pictures[0]))
     except OSError as e:
         raise InputError(f"--plot {str(plot)!r} cannot be written: {e.strerror}; choose another place") from e
+
+
+def tell_files(outcome: Outcome, wish: Wish) -> None:
+    """Where the files are that were made; those that nobody asked to keep are gone with the sandbox."""
+    if wish.as_json:
+        return
+    for artifact in outcome.artifacts:
+        if artifact.path is not None:
+            say(f"artifact {artifact.name}: {artifact.path}")
+    lost = [a.name for a in outcome.artifacts if a.path is None and not (wish.plot and a.mime == "image/png")]
+    if lost:
+        say(f"made and not kept: {', '.join(lost)}; --artifacts DIR keeps files")
 
 
 def _bytes(artifact: Artifact) -> bytes:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,9 +15,10 @@ import typer
 
 from ringfence.base.errors import DraftError, InputError
 from ringfence.cli import options, trading
+from ringfence.cli.groups import spread
 from ringfence.cli.interrupt import cancelling
 from ringfence.cli.request import read_program
-from ringfence.cli.terminal import Screen, emit, say
+from ringfence.cli.terminal import Screen, emit
 
 if TYPE_CHECKING:
     from ringfence.store import StoredRun
@@ -29,7 +32,7 @@ EPILOG = (
     "its replay, or seems to know the future; 64 to 78 a bad request; 125 our failure; 130 cancelled."
 )
 
-_OUTPUT = "Output"
+_output = partial(typer.Option, rich_help_panel=trading.OUTPUT)
 
 File = Annotated[
     str, typer.Argument(metavar="FILE|-", help="The strategy, or - for standard input.", show_default=False)
@@ -46,47 +49,23 @@ Streamed = Annotated[
         "--streamed", help="Hand in bars one by one: the future is never inside.", rich_help_panel=trading.TRUTH
     ),
 ]
-Report = Annotated[
-    Path | None, typer.Option("--report", metavar="FILE", help="Write a tear sheet, HTML.", rich_help_panel=_OUTPUT)
-]
-Png = Annotated[
-    Path | None, typer.Option("--png", metavar="FILE", help="Write a picture of it.", rich_help_panel=_OUTPUT)
-]
-Artifacts = Annotated[
-    Path | None,
-    typer.Option("--artifacts", metavar="DIR", help="Keep the files that a script leaves.", rich_help_panel=_OUTPUT),
-]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print the Run as JSON, and nothing else.", rich_help_panel=_OUTPUT)
-]
+Png = Annotated[Path | None, _output("--png", metavar="FILE", help="Write a picture of it.")]
+Artifacts = Annotated[Path | None, _output("--artifacts", metavar="DIR", help="Keep the files that a script leaves.")]
+AsJson = Annotated[bool, _output("--json", help="Print the Run as JSON, and nothing else.")]
 
 
 def register(app: typer.Typer, name: str, line: str) -> None:
-    app.command(name, help=line, epilog=EPILOG)(backtest)
+    app.command(name, help=line, epilog=EPILOG)(spread(backtest))
 
 
 def backtest(
+    *,
     file: File,
-    data: trading.Data = None,
-    symbols: trading.Symbols = None,
-    start: trading.Start = None,
-    end: trading.End = None,
-    timeframe: trading.Timeframe = None,
-    repair: trading.Repair = False,
+    prices: trading.Prices,
     mount: trading.MountOption = None,
     param: Param = None,
     class_name: ClassName = None,
-    cash: trading.Cash = 100_000.0,
-    fees: trading.Fees = 0.001,
-    fee_per_share: trading.FeePerShare = 0.0,
-    fee_minimum: trading.FeeMinimum = 0.0,
-    slippage_bps: trading.Slippage = 2.0,
-    spread_bps: trading.Spread = 0.0,
-    margin: trading.Margin = 1.0,
-    fractional: trading.Fractional = False,
-    shorting: trading.Shorting = True,
-    both_in_one_bar: trading.Both = "stop_first",
-    close_at_end: trading.CloseAtEnd = False,
+    account: trading.Account,
     lookahead: trading.LookaheadOption = True,
     streamed: Streamed = False,
     heal: trading.Heal = True,
@@ -95,24 +74,22 @@ def backtest(
     memory: trading.Memory = "2g",
     backend: options.Backend = "native",
     allow_weaker: options.AllowWeaker = False,
-    report: Report = None,
+    report: trading.Report = None,
     png: Png = None,
     artifacts: Artifacts = None,
     as_json: AsJson = False,
 ) -> int:
     from ringfence.base.config import Settings
     from ringfence.sandbox.job import Mount
+    from ringfence.trade.draft import parse_parameter
     from ringfence.verbs.backtest import Request
 
-    rules = trading.make_rules(
-        cash, fees, fee_per_share, fee_minimum, slippage_bps, spread_bps, margin, fractional, shorting,
-        both_in_one_bar, close_at_end,
-    )  # fmt: skip
+    rules = account.rules()
     settings = Settings.from_env(os.environ)
     draft = _read_draft(file, class_name)
-    parameters = _parameters(param or [], draft)
+    parameters = dict(parse_parameter(word, draft) for word in param or [])
     cache = trading.open_cache(settings)
-    bars, bars_file = trading.load(cache, data, symbols, start, end, timeframe, repair)
+    bars, bars_file = trading.load(cache, prices)
     request = Request(
         draft=draft, bars=bars, bars_file=bars_file, parameters=parameters, rules=rules, seed=seed,
         limits=trading.make_limits(timeout, memory), mounts=tuple(Mount.parse(word) for word in mount or []),
@@ -120,18 +97,18 @@ def backtest(
         secret=trading.read_secret(settings),
     )  # fmt: skip
     finished, interrupted = _run(request, trading.trading_sandbox(backend, draft.dialect, allow_weaker), quiet=as_json)
+    finished = _warned(finished, draft, parameters)
     stored = _store(settings.database_url(os.environ), finished, draft)
     _write_reports(stored, draft, bars, report, png)
     return _show(finished, stored, as_json, interrupted)
 
 
-def _parameters(words: list[str], draft: Draft) -> dict[str, Json]:
-    from ringfence.trade.draft import parse_parameter, range_warnings
+def _warned(finished: Finished, draft: Draft, parameters: dict[str, Json]) -> Finished:
+    """With a value outside of its range among the warnings, so that the stored Run says it too."""
+    from ringfence.trade.draft import range_warnings
 
-    parameters = dict(parse_parameter(word, draft) for word in words)
-    for objection in range_warnings(draft, parameters):
-        say(objection)
-    return parameters
+    run = finished.run
+    return replace(finished, run=replace(run, warnings=(*range_warnings(draft, parameters), *run.warnings)))
 
 
 def _read_draft(file: str, class_name: str | None) -> Draft:
@@ -147,7 +124,6 @@ def _read_draft(file: str, class_name: str | None) -> Draft:
 
 def _run(request: Request, spec: str, *, quiet: bool) -> tuple[Finished, bool]:
     from contextlib import nullcontext
-    from dataclasses import replace
 
     from ringfence.sandbox import open_sandbox
     from ringfence.verbs.backtest import backtest as run_backtest

@@ -16,6 +16,7 @@ import typer
 
 from ringfence.base.errors import RingfenceError, SettingsError
 from ringfence.cli import INTERRUPTED, OUR_FAILURE, options, trading
+from ringfence.cli.groups import spread
 from ringfence.cli.interrupt import Interruption, cancelling
 from ringfence.cli.terminal import emit, say
 
@@ -56,29 +57,15 @@ JsonLines = Annotated[
 
 
 def register(app: typer.Typer, name: str, line: str) -> None:
-    app.command(name, help=line, epilog=EPILOG)(batch)
+    app.command(name, help=line, epilog=EPILOG)(spread(batch))
 
 
 def batch(
+    *,
     words: Words,
-    data: trading.Data = None,
-    symbols: trading.Symbols = None,
-    start: trading.Start = None,
-    end: trading.End = None,
-    timeframe: trading.Timeframe = None,
-    repair: trading.Repair = False,
+    prices: trading.Prices,
     mount: trading.MountOption = None,
-    cash: trading.Cash = 100_000.0,
-    fees: trading.Fees = 0.001,
-    fee_per_share: trading.FeePerShare = 0.0,
-    fee_minimum: trading.FeeMinimum = 0.0,
-    slippage_bps: trading.Slippage = 2.0,
-    spread_bps: trading.Spread = 0.0,
-    margin: trading.Margin = 1.0,
-    fractional: trading.Fractional = False,
-    shorting: trading.Shorting = True,
-    both_in_one_bar: trading.Both = "stop_first",
-    close_at_end: trading.CloseAtEnd = False,
+    account: trading.Account,
     lookahead: trading.LookaheadOption = True,
     heal: trading.Heal = True,
     seed: trading.Seed = 0,
@@ -98,12 +85,9 @@ def batch(
     if not total:
         say(f"there is no strategy in {', '.join(words[:3])}: give files, or a directory with *.py, *.md or *.txt")
         return 1
-    rules = trading.make_rules(
-        cash, fees, fee_per_share, fee_minimum, slippage_bps, spread_bps, margin, fractional, shorting,
-        both_in_one_bar, close_at_end,
-    )  # fmt: skip
+    rules = account.rules()
     settings = Settings.from_env(os.environ)
-    bars, bars_file = trading.load(trading.open_cache(settings), data, symbols, start, end, timeframe, repair)
+    bars, bars_file = trading.load(trading.open_cache(settings), prices)
     conditions = Conditions(
         bars=bars,
         bars_file=bars_file,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import codeop
-import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import BinaryIO
 
+from ringfence.cli.history import history
 from ringfence.sandbox.source import MAX_SOURCE_BYTES
 
 SEPARATOR = b"# %%"
@@ -17,7 +15,6 @@ _HELP = """A cell is a statement, or a block that a blank line ends; its value i
   :reset  start afresh, with no variables
   :help   this text
   :quit   leave (so do Ctrl-D and exit())"""
-_HISTORY_LINES = 1000
 
 
 def piped_cells(file: BinaryIO) -> Iterator[bytes]:
@@ -41,7 +38,7 @@ def piped_cells(file: BinaryIO) -> Iterator[bytes]:
 
 def typed_cells() -> Iterator[str]:
     """The cells that a person types, and `:reset`; ends with `:quit` or the end of input."""
-    with _history():
+    with history("session"):
         print("A ringfence session: variables stay, nothing gets out. :help for help.", file=sys.stderr)
         while (cell := _type_cell()) is not None:
             match cell.strip():
@@ -81,28 +78,3 @@ def is_complete(cell: str) -> bool:
         return codeop.compile_command(cell, symbol="single") is not None
     except (SyntaxError, OverflowError, ValueError, MemoryError, RecursionError):
         return True
-
-
-@contextmanager
-def _history() -> Iterator[None]:
-    """Line editing, with a history kept between sessions where its file can be written."""
-    try:
-        import readline  # importing it is what gives input() line editing
-    except ImportError:
-        yield
-        return
-    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
-    file = state / "ringfence" / "session_history"
-    try:
-        readline.read_history_file(file)
-    except OSError:
-        pass  # the first session, or a home that cannot be read: start without
-    try:
-        yield
-    finally:
-        readline.set_history_length(_HISTORY_LINES)
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            readline.write_history_file(file)
-        except OSError:
-            pass  # nothing the user asked for is lost

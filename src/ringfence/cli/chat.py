@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ringfence.base.errors import RingfenceError
-from ringfence.cli import asking, options, trading
+from ringfence.cli import asking, trading
 from ringfence.cli.asking import Wish, data_request, exit_of, open_desk
 from ringfence.cli.dispatch import UsageProblem
+from ringfence.cli.groups import spread, without
 from ringfence.cli.terminal import Screen, clean, emit, say
 
 if TYPE_CHECKING:
@@ -42,37 +43,25 @@ AgentSpec = Annotated[
 
 
 def register(app: typer.Typer, name: str, line: str) -> None:
-    app.command(name, help=line, epilog=EPILOG)(chat)
+    app.command(name, help=line, epilog=EPILOG)(spread(chat))
 
 
 def chat(
+    *,
     text: Text = None,
-    data: trading.Data = None,
-    symbols: trading.Symbols = None,
-    start: trading.Start = None,
-    end: trading.End = None,
-    timeframe: trading.Timeframe = None,
-    repair: trading.Repair = False,
+    prices: trading.Prices,
     model: Model = None,
     agent: AgentSpec = None,
-    seed: asking.Seed = 0,
-    backend: options.Backend = "native",
-    allow_weaker: options.AllowWeaker = False,
-    artifacts: asking.Artifacts = None,
-    plot: asking.Plot = None,
-    as_json: asking.AsJson = False,
+    wish: Annotated[Wish, without("code")],
 ) -> int:
     from ringfence.base.config import Settings
 
     if model is not None and agent is not None:
         raise UsageProblem("give --model or --agent, not both")
-    asking.check_seed(seed)
+    asking.check_seed(wish.seed)
     settings = Settings.from_env(os.environ)
-    wish = Wish(seed=seed, backend=backend, allow_weaker=allow_weaker, artifacts=artifacts, plot=plot, as_json=as_json)
-    talk = _Talk(
-        wish, settings, data_request(data, symbols, start, end, timeframe, repair), _open(agent, model, settings)
-    )
-    if text is None and sys.stdin.isatty() and not as_json:
+    talk = _Talk(wish, settings, data_request(prices), _open(agent, model, settings))
+    if text is None and sys.stdin.isatty() and not wish.as_json:
         return _prompt(talk)
     asked = text if text is not None else sys.stdin.read(_MOST_TEXT)
     if not asked.strip():
@@ -135,12 +124,15 @@ class _Talk:
                 agent=self._agent,
                 on_event=show,
             )
-        if wish.plot is not None and answer.outcome is not None:
-            asking.save_plot(answer.outcome, wish.plot)
+        if answer.outcome is not None:
+            if wish.plot is not None:
+                asking.save_plot(answer.outcome, wish.plot)
+            asking.tell_files(answer.outcome, wish)
         if wish.as_json:
             emit(sys.stdout, json.dumps(answer.to_json(), allow_nan=False) + "\n")
         else:
-            _remarks(answer)
+            for notice in answer.notices:
+                say(notice)
         return _exit_code(answer)
 
 
@@ -165,14 +157,6 @@ def _shown(screen: Screen) -> OnEvent:
                 emit(sys.stdout, ("\n" if before else "") + _safe(event.text) + "\n")
 
     return show
-
-
-def _remarks(answer: Answer) -> None:
-    for notice in answer.notices:
-        say(notice)
-    for artifact in answer.artifacts:
-        if artifact.path is not None:
-            say(f"artifact {artifact.name}: {artifact.path}")
 
 
 def _exit_code(answer: Answer) -> int:

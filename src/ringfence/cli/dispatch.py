@@ -13,15 +13,37 @@ import traceback
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from ringfence.base.errors import RingfenceError
 from ringfence.cli import ABOUT, COMMANDS, INTERRUPTED, OPTIONS, OUR_FAILURE, READER_GONE, version_text
 from ringfence.cli.terminal import say
 
+if TYPE_CHECKING:
+    from typer._click.core import Context, Parameter
+
 CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+
+def _flags_without_a_type(params: list[Parameter]) -> list[Parameter]:
+    """A flag takes no value, so its help names none."""
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Context) -> list[Parameter]:
+        return _flags_without_a_type(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    def get_params(self, ctx: Context) -> list[Parameter]:
+        return _flags_without_a_type(super().get_params(ctx))
 
 
 class UsageProblem(typer.TyperException):
@@ -42,7 +64,18 @@ def make_app(commands: Iterable[tuple[str, str, str]]) -> typer.Typer:
     app.callback()(_top)
     for name, module, line in commands:
         import_module(module).register(app, name, line)
+    _dress(app)
     return app
+
+
+def _dress(app: typer.Typer) -> None:
+    app.info.cls = _Group
+    for command in app.registered_commands:
+        command.cls = _Command
+    for group in app.registered_groups:
+        group.cls = _Group
+        if group.typer_instance is not None:
+            _dress(group.typer_instance)
 
 
 def _print_version(wanted: bool) -> None:

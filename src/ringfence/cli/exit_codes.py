@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ringfence.sandbox.outcome import Outcome
 
-_STOPPED = {
+STOPPED = {
     "timeout": 124,
     "cpu_limit": 124,
     "memory_limit": 137,
@@ -21,6 +21,6 @@ def exit_code(outcome: Outcome) -> int:
         return 0
     if outcome.status == "signal":
         return 128 + (outcome.signal or 0)
-    if outcome.status in _STOPPED:
-        return _STOPPED[outcome.status]
+    if outcome.status in STOPPED:
+        return STOPPED[outcome.status]
     return 1 if outcome.exit_code is None else outcome.exit_code

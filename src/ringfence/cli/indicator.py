@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from ringfence.base.errors import SettingsError
-from ringfence.cli import asking, options, trading
-from ringfence.cli.asking import Wish, answer, data_request, needed
+from ringfence.cli import trading
+from ringfence.cli.asking import Wish, answer, needed
+from ringfence.cli.groups import spread, without
 
 EPILOG = (
     "docs/indicators.md defines each of them. Exit code: 0 answered; that of `ringfence run` where the program failed; "
@@ -26,34 +27,24 @@ Rows = Annotated[int, typer.Option("--rows", metavar="N", help="Last values to g
 
 
 def register(app: typer.Typer, name: str, line: str) -> None:
-    app.command(name, help=line, epilog=EPILOG)(indicator)
+    app.command(name, help=line, epilog=EPILOG)(spread(indicator))
 
 
 def indicator(
+    *,
     name: Name,
-    data: trading.Data = None,
-    symbols: trading.Symbols = None,
-    start: trading.Start = None,
-    end: trading.End = None,
-    timeframe: trading.Timeframe = None,
-    repair: trading.Repair = False,
+    prices: trading.Prices,
     period: Period = None,
     param: Param = None,
     rows: Rows = 10,
-    backend: options.Backend = "native",
-    allow_weaker: options.AllowWeaker = False,
-    artifacts: asking.Artifacts = None,
-    plot: asking.Plot = None,
-    code: asking.Code = False,
-    as_json: asking.AsJson = False,
+    wish: Annotated[Wish, without("seed")],
 ) -> int:
     from ringfence.verbs.simulate import IndicatorQuestion, ask_indicator
 
     question = IndicatorQuestion(
-        name=name, data=needed(data_request(data, symbols, start, end, timeframe, repair)), period=period,
+        name=name, data=needed(prices), period=period,
         parameters=read_parameters(param or []), rows=rows,
     )  # fmt: skip
-    wish = Wish(backend=backend, allow_weaker=allow_weaker, artifacts=artifacts, plot=plot, code=code, as_json=as_json)
     return answer(wish, lambda desk, _: ask_indicator(question, desk))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
@@ -15,49 +16,21 @@ LIMITS = "Limits"
 Profile = Literal["quant", "plain"]
 Preset = Literal["default", "chat", "backtest"]
 
-PresetOption = Annotated[
-    Preset,
-    typer.Option("--preset", help="Start from these limits; the options below change them.", rich_help_panel=LIMITS),
-]
-Timeout = Annotated[
-    float | None,
-    typer.Option("--timeout", metavar="S", help="Wall-clock seconds. (default 30)", rich_help_panel=LIMITS),
-]
+_limit = partial(typer.Option, rich_help_panel=LIMITS)
+PresetOption = Annotated[Preset, _limit("--preset", help="Start from these limits; the options below change them.")]
+Timeout = Annotated[float | None, _limit("--timeout", metavar="S", help="Wall-clock seconds. (default 30)")]
 CpuSeconds = Annotated[
-    float | None,
-    typer.Option(
-        "--cpu-seconds",
-        metavar="S",
-        help="CPU seconds of all its processes. (default none)",
-        rich_help_panel=LIMITS,
-    ),
+    float | None, _limit("--cpu-seconds", metavar="S", help="CPU seconds of all its processes. (default none)")
 ]
-Memory = Annotated[
-    str | None,
-    typer.Option("--memory", metavar="SIZE", help="Memory, such as 256m or 2g. (default 512m)", rich_help_panel=LIMITS),
-]
-Cpus = Annotated[
-    float | None,
-    typer.Option("--cpus", metavar="N", help="CPUs, such as 0.5 or 2. (default 1)", rich_help_panel=LIMITS),
-]
-Pids = Annotated[
-    int | None,
-    typer.Option("--pids", metavar="N", help="Processes and threads at once. (default 64)", rich_help_panel=LIMITS),
-]
+Memory = Annotated[str | None, _limit("--memory", metavar="SIZE", help="Memory, such as 256m or 2g. (default 512m)")]
+Cpus = Annotated[float | None, _limit("--cpus", metavar="N", help="CPUs, such as 0.5 or 2. (default 1)")]
+Pids = Annotated[int | None, _limit("--pids", metavar="N", help="Processes and threads at once. (default 64)")]
 Disk = Annotated[
     str | None,
-    typer.Option(
-        "--disk",
-        metavar="SIZE",
-        help="Working directory, /tmp and /dev/shm together. (default 100m)",
-        rich_help_panel=LIMITS,
-    ),
+    _limit("--disk", metavar="SIZE", help="Working directory, /tmp and /dev/shm together. (default 100m)"),
 ]
 OutputBytes = Annotated[
-    str | None,
-    typer.Option(
-        "--output-bytes", metavar="N", help="Bytes kept of each stream. (default 1048576)", rich_help_panel=LIMITS
-    ),
+    str | None, _limit("--output-bytes", metavar="N", help="Bytes kept of each stream. (default 1048576)")
 ]
 ProfileOption = Annotated[
     Profile,
@@ -82,28 +55,31 @@ Seed = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
 
-def make_limits(
-    preset: Preset,
-    timeout: float | None,
-    cpu_seconds: float | None,
-    memory: str | None,
-    cpus: float | None,
-    pids: int | None,
-    disk: str | None,
-    output_bytes: str | None,
-) -> Limits:
-    """The preset, with what was given in its place."""
-    start = PRESETS[preset]
-    return replace(
-        start,
-        wall_seconds=start.wall_seconds if timeout is None else timeout,
-        cpu_seconds=start.cpu_seconds if cpu_seconds is None else cpu_seconds,
-        memory_mb=start.memory_mb if memory is None else parse_mb(memory),
-        cpus=start.cpus if cpus is None else cpus,
-        processes=start.processes if pids is None else pids,
-        disk_mb=start.disk_mb if disk is None else parse_mb(disk),
-        output_bytes=start.output_bytes if output_bytes is None else parse_bytes(output_bytes),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What one program may use: a preset, with what was given in its place."""
+
+    preset: PresetOption = "default"
+    timeout: Timeout = None
+    cpu_seconds: CpuSeconds = None
+    memory: Memory = None
+    cpus: Cpus = None
+    pids: Pids = None
+    disk: Disk = None
+    output_bytes: OutputBytes = None
+
+    def limits(self) -> Limits:
+        start = PRESETS[self.preset]
+        return replace(
+            start,
+            wall_seconds=start.wall_seconds if self.timeout is None else self.timeout,
+            cpu_seconds=start.cpu_seconds if self.cpu_seconds is None else self.cpu_seconds,
+            memory_mb=start.memory_mb if self.memory is None else parse_mb(self.memory),
+            cpus=start.cpus if self.cpus is None else self.cpus,
+            processes=start.processes if self.pids is None else self.pids,
+            disk_mb=start.disk_mb if self.disk is None else parse_mb(self.disk),
+            output_bytes=start.output_bytes if self.output_bytes is None else parse_bytes(self.output_bytes),
+        )
 
 
 def sandbox_spec(backend: str, profile: Profile, allow_weaker: bool, runtime: str | None = None) -> str:

@@ -8,6 +8,7 @@ import secrets
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,7 +33,8 @@ EPILOG = (
     "understood, and the answer says which words and what would be; 64 to 78 a bad request; 125 our failure; "
     "130 interrupted: go on with --resume."
 )
-_AUTHOR, _BOUNDS, _OUTPUT = "Author", "Bounds", "Output"
+_author = partial(typer.Option, rich_help_panel="Author")
+_bound = partial(typer.Option, rich_help_panel="Bounds")
 _MOST_JOBS = 64
 
 Text = Annotated[str | None, typer.Argument(metavar="TEXT", help="The idea, in words.", show_default=False)]
@@ -52,46 +54,24 @@ Also = Annotated[
 ]  # fmt: skip
 AuthorName = Annotated[
     str | None,
-    typer.Option(
-        "--author", metavar="NAME", rich_help_panel=_AUTHOR,
+    _author(
+        "--author", metavar="NAME",
         help="rules, llm, command:TOOL or scripted:FILE. (default rules; a model, if set, for what it cannot read)",
     ),
 ]  # fmt: skip
-Model = Annotated[
-    str | None,
-    typer.Option("--model", metavar="NAME", help="Which model. (default RINGFENCE_MODEL)", rich_help_panel=_AUTHOR),
-]
-Iterations = Annotated[
-    int | None, typer.Option("--iterations", metavar="N", help="Most rounds. (default 5)", rich_help_panel=_BOUNDS)
-]
-Objective = Annotated[
-    str | None,
-    typer.Option("--objective", metavar="NAME", help="What is best. (default sharpe)", rich_help_panel=_BOUNDS),
-]
-Target = Annotated[
-    float | None,
-    typer.Option("--target", metavar="N", help="Stop when the objective gets there.", rich_help_panel=_BOUNDS),
-]
-MinTrades = Annotated[
-    int | None,
-    typer.Option("--min-trades", metavar="N", help="Fewer do not count. (default 1)", rich_help_panel=_BOUNDS),
-]
-MaxCost = Annotated[
-    float | None,
-    typer.Option("--max-cost", metavar="USD", help="Most to spend on models.", rich_help_panel=_BOUNDS),
-]
-MaxTokens = Annotated[
-    int | None, typer.Option("--max-tokens", metavar="N", help="Most tokens of an idea.", rich_help_panel=_BOUNDS)
-]
-MaxMinutes = Annotated[
-    float | None, typer.Option("--max-minutes", metavar="N", help="Longest time of an idea.", rich_help_panel=_BOUNDS)
-]
-Report = Annotated[
-    Path | None, typer.Option("--report", metavar="FILE", help="Write a tear sheet, HTML.", rich_help_panel=_OUTPUT)
-]
+Model = Annotated[str | None, _author("--model", metavar="NAME", help="Which model. (default RINGFENCE_MODEL)")]
+Iterations = Annotated[int | None, _bound("--iterations", metavar="N", help="Most rounds. (default 5)")]
+Objective = Annotated[str | None, _bound("--objective", metavar="NAME", help="What is best. (default sharpe)")]
+Target = Annotated[float | None, _bound("--target", metavar="N", help="Stop when the objective gets there.")]
+MinTrades = Annotated[int | None, _bound("--min-trades", metavar="N", help="Fewer do not count. (default 1)")]
+MaxCost = Annotated[float | None, _bound("--max-cost", metavar="USD", help="Most to spend on models.")]
+MaxTokens = Annotated[int | None, _bound("--max-tokens", metavar="N", help="Most tokens of an idea.")]
+MaxMinutes = Annotated[float | None, _bound("--max-minutes", metavar="N", help="Longest time of an idea.")]
 AsJson = Annotated[
     bool,
-    typer.Option("--json", help="Print JSON, and nothing else; with --ideas a line for each.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--json", help="Print JSON, and nothing else; with --ideas a line for each.", rich_help_panel=trading.OUTPUT
+    ),
 ]
 
 
@@ -129,7 +109,7 @@ def research(
     memory: trading.Memory = "1g",
     backend: options.Backend = "native",
     allow_weaker: options.AllowWeaker = False,
-    report: Report = None,
+    report: trading.Report = None,
     as_json: AsJson = False,
 ) -> int:
     from ringfence.base.config import Settings

@@ -84,8 +84,10 @@ def open_desk(
 
 def _load(wish: ResearchWish, settings: Settings, specs: tuple[str, ...]) -> Bars:
     symbols = wish.symbols if specs == wish.data else None
-    cache = trading.open_cache(settings)
-    bars, _ = trading.load(cache, list(specs), symbols, wish.start, wish.end, wish.timeframe, wish.repair)
+    prices = trading.Prices(
+        data=list(specs), symbols=symbols, start=wish.start, end=wish.end, timeframe=wish.timeframe, repair=wish.repair
+    )
+    bars, _ = trading.load(trading.open_cache(settings), prices)
     if bars is None:
         raise DataError("a strategy needs data: give for example --data sample:GOOG")
     return bars

@@ -14,6 +14,7 @@ from ringfence.base.errors import InputError
 from ringfence.cli import options
 from ringfence.cli.dispatch import UsageProblem
 from ringfence.cli.exit_codes import exit_code
+from ringfence.cli.groups import spread
 from ringfence.cli.interrupt import cancelling
 from ringfence.cli.request import read_files, read_inputs, read_program
 from ringfence.cli.summary import outcome_json, show_result, summarise
@@ -90,10 +91,11 @@ LiveOutput = Annotated[
 
 
 def register(app: typer.Typer, name: str, line: str) -> None:
-    app.command(name, help=line, epilog=EPILOG, no_args_is_help=False)(run)
+    app.command(name, help=line, epilog=EPILOG, no_args_is_help=False)(spread(run))
 
 
 def run(
+    *,
     ctx: typer.Context,
     words: Words = None,
     code: Code = None,
@@ -101,14 +103,7 @@ def run(
     input_: Input = None,
     mount: MountOption = None,
     file: File = None,
-    preset: options.PresetOption = "default",
-    timeout: options.Timeout = None,
-    cpu_seconds: options.CpuSeconds = None,
-    memory: options.Memory = None,
-    cpus: options.Cpus = None,
-    pids: options.Pids = None,
-    disk: options.Disk = None,
-    output_bytes: options.OutputBytes = None,
+    bounds: options.Bounds,
     network: Network = "none",
     profile: options.ProfileOption = "quant",
     device: DeviceOption = "auto",
@@ -120,7 +115,7 @@ def run(
     as_json: AsJson = False,
     stream: LiveOutput = False,
 ) -> int:
-    limits = options.make_limits(preset, timeout, cpu_seconds, memory, cpus, pids, disk, output_bytes)
+    limits = bounds.limits()
     text, argv, name = _program(words or [], code, exec_, ctx.obj)
     job = Job(
         code=text,

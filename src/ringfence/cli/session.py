@@ -12,6 +12,7 @@ import typer
 from ringfence.cli import options
 from ringfence.cli.cells import piped_cells, typed_cells
 from ringfence.cli.exit_codes import exit_code
+from ringfence.cli.groups import spread
 from ringfence.cli.interrupt import cancelling
 from ringfence.cli.summary import outcome_json, remark, show_result
 from ringfence.cli.terminal import Screen, emit, say
@@ -31,18 +32,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one Outcome as JSON 
 
 
 def register(app: typer.Typer, name: str, line: str) -> None:
-    app.command(name, help=line, epilog=EPILOG)(session)
+    app.command(name, help=line, epilog=EPILOG)(spread(session))
 
 
 def session(
-    preset: options.PresetOption = "default",
-    timeout: options.Timeout = None,
-    cpu_seconds: options.CpuSeconds = None,
-    memory: options.Memory = None,
-    cpus: options.Cpus = None,
-    pids: options.Pids = None,
-    disk: options.Disk = None,
-    output_bytes: options.OutputBytes = None,
+    *,
+    bounds: options.Bounds,
     idle: Idle = 1800,
     profile: options.ProfileOption = "quant",
     backend: options.Backend = "native",
@@ -51,7 +46,7 @@ def session(
     seed: options.Seed = None,
     as_json: AsJson = False,
 ) -> int:
-    limits = options.make_limits(preset, timeout, cpu_seconds, memory, cpus, pids, disk, output_bytes)
+    limits = bounds.limits()
     spec = options.sandbox_spec(backend, profile, allow_weaker, runtime)
 
     def fresh() -> Session:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from ringfence.base.errors import SettingsError
-from ringfence.cli import asking, options, trading
+from ringfence.cli import asking, trading
 from ringfence.cli.asking import Wish, answer, data_request, needed
+from ringfence.cli.groups import spread, without
 
 EPILOG = (
     "Every answer says its horizon, its assumptions, how many observations it rests on, and where they come from. "
@@ -61,55 +61,33 @@ def register(app: typer.Typer, name: str, line: str) -> None:
         ("correlation", correlation, "Say how one instrument moves with another: correlation and beta."),
         ("cleanse", cleanse, "Find doubtful bars, mend what is safe to mend, and log every change."),
     ):
-        group.command(command, help=about, epilog=EPILOG)(function)
+        group.command(command, help=about, epilog=EPILOG)(spread(function))
     app.add_typer(group, name=name, help=line)
 
 
 def monte_carlo(
-    data: trading.Data = None,
-    symbols: trading.Symbols = None,
-    start: trading.Start = None,
-    end: trading.End = None,
-    timeframe: trading.Timeframe = None,
-    repair: trading.Repair = False,
+    *,
+    prices: trading.Prices,
     horizon: Horizon = "30d",
     confidence: asking.Confidence = 0.95,
     method: asking.Method = "gbm",
     block: asking.Block = None,
     above: Above = None,
     paths: asking.Paths = 10_000,
-    seed: asking.Seed = 0,
-    backend: options.Backend = "native",
-    allow_weaker: options.AllowWeaker = False,
-    artifacts: asking.Artifacts = None,
-    plot: asking.Plot = None,
-    code: asking.Code = False,
-    as_json: asking.AsJson = False,
+    wish: Wish,
 ) -> int:
     from ringfence.verbs.simulate import Horizon, PriceQuestion, ask_price
 
-    request = needed(data_request(data, symbols, start, end, timeframe, repair))
     question = PriceQuestion(
-        data=request,
-        horizon=Horizon.parse(horizon),
-        confidence=confidence,
-        method=method,
-        block=block,
-        above=above,
-        paths=paths,
-    )
-    return answer(
-        _wish(seed, backend, allow_weaker, artifacts, plot, code, as_json), lambda desk, _: ask_price(question, desk)
-    )
+        data=needed(prices), horizon=Horizon.parse(horizon), confidence=confidence, method=method, block=block,
+        above=above, paths=paths,
+    )  # fmt: skip
+    return answer(wish, lambda desk, _: ask_price(question, desk))
 
 
 def portfolio(
-    data: trading.Data = None,
-    symbols: trading.Symbols = None,
-    start: trading.Start = None,
-    end: trading.End = None,
-    timeframe: trading.Timeframe = None,
-    repair: trading.Repair = False,
+    *,
+    prices: trading.Prices,
     weights: Weights = None,
     cash: trading.Cash = 100_000.0,
     horizon: Horizon = "1y",
@@ -118,40 +96,25 @@ def portfolio(
     method: asking.Method = "bootstrap",
     block: asking.Block = None,
     paths: asking.Paths = 2_000,
-    seed: asking.Seed = 0,
-    backend: options.Backend = "native",
-    allow_weaker: options.AllowWeaker = False,
-    artifacts: asking.Artifacts = None,
-    plot: asking.Plot = None,
-    code: asking.Code = False,
-    as_json: asking.AsJson = False,
+    wish: Wish,
 ) -> int:
     from ringfence.verbs.simulate import Horizon, PortfolioQuestion, ask_portfolio
 
     question = PortfolioQuestion(
-        data=needed(data_request(data, symbols, start, end, timeframe, repair)), horizon=Horizon.parse(horizon),
-        weights=read_weights(weights), cash=cash, confidence=confidence, ruin=ruin, method=method, block=block,
-        paths=paths,
+        data=needed(prices), horizon=Horizon.parse(horizon), weights=read_weights(weights), cash=cash,
+        confidence=confidence, ruin=ruin, method=method, block=block, paths=paths,
     )  # fmt: skip
-    return answer(
-        _wish(seed, backend, allow_weaker, artifacts, plot, code, as_json),
-        lambda desk, _: ask_portfolio(question, desk),
-    )
+    return answer(wish, lambda desk, _: ask_portfolio(question, desk))
 
 
 def strategy(
+    *,
     run_id: RunId,
     trades: Trades = None,
     confidence: asking.Confidence = 0.95,
     ruin: asking.Ruin = 0.5,
     paths: asking.Paths = 5_000,
-    seed: asking.Seed = 0,
-    backend: options.Backend = "native",
-    allow_weaker: options.AllowWeaker = False,
-    artifacts: asking.Artifacts = None,
-    plot: asking.Plot = None,
-    code: asking.Code = False,
-    as_json: asking.AsJson = False,
+    wish: Wish,
 ) -> int:
     import os
 
@@ -159,19 +122,14 @@ def strategy(
 
     question = StrategyQuestion(run_id=run_id, trades=trades, confidence=confidence, ruin=ruin, paths=paths)
     return answer(
-        _wish(seed, backend, allow_weaker, artifacts, plot, code, as_json),
-        lambda desk, settings: ask_strategy(question, desk, database_url=settings.database_url(os.environ)),
+        wish, lambda desk, settings: ask_strategy(question, desk, database_url=settings.database_url(os.environ))
     )
 
 
 def option(
+    *,
     kind: Kind = "call",
-    data: trading.Data = None,
-    symbols: trading.Symbols = None,
-    start: trading.Start = None,
-    end: trading.End = None,
-    timeframe: trading.Timeframe = None,
-    repair: trading.Repair = False,
+    prices: trading.Prices,
     spot: Spot = None,
     strike: Strike = None,
     expiry: Expiry = "90d",
@@ -179,26 +137,19 @@ def option(
     rate: Rate = 0.0,
     dividend: Dividend = 0.0,
     paths: asking.Paths = 100_000,
-    seed: asking.Seed = 0,
-    backend: options.Backend = "native",
-    allow_weaker: options.AllowWeaker = False,
-    artifacts: asking.Artifacts = None,
-    plot: asking.Plot = None,
-    code: asking.Code = False,
-    as_json: asking.AsJson = False,
+    wish: Wish,
 ) -> int:
     from ringfence.verbs.simulate import Horizon, OptionQuestion, ask_option
 
     question = OptionQuestion(
-        kind=kind, expiry=Horizon.parse(expiry), data=data_request(data, symbols, start, end, timeframe, repair),
-        spot=spot, strike=strike, volatility=volatility, rate=rate, dividend=dividend, paths=paths,
+        kind=kind, expiry=Horizon.parse(expiry), data=data_request(prices), spot=spot, strike=strike,
+        volatility=volatility, rate=rate, dividend=dividend, paths=paths,
     )  # fmt: skip
-    return answer(
-        _wish(seed, backend, allow_weaker, artifacts, plot, code, as_json), lambda desk, _: ask_option(question, desk)
-    )
+    return answer(wish, lambda desk, _: ask_option(question, desk))
 
 
 def sizing(
+    *,
     equity: Equity = 100_000.0,
     risk: Risk = None,
     entry: Entry = None,
@@ -207,75 +158,43 @@ def sizing(
     payoff: Payoff = None,
     target_volatility: Target = None,
     most: Most = 1.0,
-    data: trading.Data = None,
-    symbols: trading.Symbols = None,
-    start: trading.Start = None,
-    end: trading.End = None,
-    timeframe: trading.Timeframe = None,
-    repair: trading.Repair = False,
-    backend: options.Backend = "native",
-    allow_weaker: options.AllowWeaker = False,
-    code: asking.Code = False,
-    as_json: asking.AsJson = False,
+    prices: trading.Prices,
+    wish: Annotated[Wish, without("seed", "artifacts", "plot")],
 ) -> int:
     from ringfence.verbs.simulate import SizingQuestion, ask_sizing
 
     question = SizingQuestion(
         equity=equity, risk=risk, entry=entry, stop=stop, win_rate=win_rate, payoff=payoff, target=target_volatility,
-        most=most, data=data_request(data, symbols, start, end, timeframe, repair),
+        most=most, data=data_request(prices),
     )  # fmt: skip
-    return answer(
-        _wish(0, backend, allow_weaker, None, None, code, as_json), lambda desk, _: ask_sizing(question, desk)
-    )
+    return answer(wish, lambda desk, _: ask_sizing(question, desk))
 
 
 def correlation(
-    data: trading.Data = None,
-    symbols: trading.Symbols = None,
-    start: trading.Start = None,
-    end: trading.End = None,
-    timeframe: trading.Timeframe = None,
-    repair: trading.Repair = False,
+    *,
+    prices: trading.Prices,
     confidence: asking.Confidence = 0.95,
-    backend: options.Backend = "native",
-    allow_weaker: options.AllowWeaker = False,
-    artifacts: asking.Artifacts = None,
-    plot: asking.Plot = None,
-    code: asking.Code = False,
-    as_json: asking.AsJson = False,
+    wish: Annotated[Wish, without("seed")],
 ) -> int:
     from ringfence.verbs.simulate import CorrelationQuestion, ask_correlation
 
-    request = needed(data_request(data, symbols, start, end, timeframe, repair))
+    request = needed(prices)
     pair = request.symbols if len(request.symbols) == 2 else (None, None)
     question = CorrelationQuestion(data=request, symbol=pair[0], against=pair[1], confidence=confidence)
-    return answer(
-        _wish(0, backend, allow_weaker, artifacts, plot, code, as_json), lambda desk, _: ask_correlation(question, desk)
-    )
+    return answer(wish, lambda desk, _: ask_correlation(question, desk))
 
 
 def cleanse(
-    data: trading.Data = None,
-    symbols: trading.Symbols = None,
-    start: trading.Start = None,
-    end: trading.End = None,
-    timeframe: trading.Timeframe = None,
-    repair: trading.Repair = False,
+    *,
+    prices: trading.Prices,
     threshold: Threshold = 10.0,
     stale: Stale = 5,
-    backend: options.Backend = "native",
-    allow_weaker: options.AllowWeaker = False,
-    artifacts: asking.Artifacts = None,
-    code: asking.Code = False,
-    as_json: asking.AsJson = False,
+    wish: Annotated[Wish, without("seed", "plot")],
 ) -> int:
     from ringfence.verbs.simulate import CleanseQuestion, ask_cleanse
 
-    request = needed(data_request(data, symbols, start, end, timeframe, repair))
-    question = CleanseQuestion(data=request, threshold=threshold, stale=stale)
-    return answer(
-        _wish(0, backend, allow_weaker, artifacts, None, code, as_json), lambda desk, _: ask_cleanse(question, desk)
-    )
+    question = CleanseQuestion(data=needed(prices), threshold=threshold, stale=stale)
+    return answer(wish, lambda desk, _: ask_cleanse(question, desk))
 
 
 def read_weights(text: str | None) -> dict[str, float] | None:
@@ -291,12 +210,3 @@ def read_weights(text: str | None) -> dict[str, float] | None:
         if not symbol or not equals:
             raise SettingsError(f"weight {part!r} is not SYMBOL=SHARE: write for example AAPL=0.6,MSFT=0.4")
     return made
-
-
-def _wish(
-    seed: int, backend: str, allow_weaker: bool, artifacts: Path | None, plot: Path | None, code: bool, as_json: bool
-) -> Wish:
-    return Wish(
-        seed=seed, backend=backend, allow_weaker=allow_weaker, artifacts=artifacts, plot=plot, code=code,
-        as_json=as_json,
-    )  # fmt: skip

@@ -1,8 +1,9 @@
-"""Options that `backtest` and `batch` share, and what is made of them."""
+"""Options of commands that look at prices or trade on them, and what is made of them."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ringfence.trade.bars import Bars
     from ringfence.trade.run import FillRules
 
-DATA, COSTS, TRUTH = "Data", "Account and costs", "Truth"
+DATA, COSTS, TRUTH, OUTPUT = "Data", "Account and costs", "Truth", "Output"
 
 Data = Annotated[
     list[str] | None,
@@ -87,41 +88,57 @@ MountOption = Annotated[
         "--mount", metavar="HOST:GUEST", help="Serve a file at the path a script expects.", rich_help_panel=DATA
     ),
 ]
+Report = Annotated[
+    Path | None, typer.Option("--report", metavar="FILE", help="Write a tear sheet, HTML.", rich_help_panel=OUTPUT)
+]
 Timeout = Annotated[float, typer.Option("--timeout", metavar="S", help="Wall-clock seconds of one run.")]
 Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", help="Memory of one run, such as 2g.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the strategy's random numbers.")]
 
 
-def make_rules(
-    cash: float,
-    fees: float,
-    fee_per_share: float,
-    fee_minimum: float,
-    slippage_bps: float,
-    spread_bps: float,
-    margin: float,
-    fractional: bool,
-    shorting: bool,
-    both_in_one_bar: Literal["stop_first", "target_first"],
-    close_at_end: bool,
-) -> FillRules:
-    from ringfence.trade.run import Costs, FillRules
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """Which prices, as every command that looks at some is told."""
 
-    return FillRules(
-        cash=cash,
-        margin=margin,
-        shorting=shorting,
-        fractional=fractional,
-        both_in_one_bar=both_in_one_bar,
-        close_at_end=close_at_end,
-        costs=Costs(
-            percent=fees,
-            per_share=fee_per_share,
-            minimum=fee_minimum,
-            slippage_bps=slippage_bps,
-            spread_bps=spread_bps,
-        ),
-    )
+    data: Data = None
+    symbols: Symbols = None
+    start: Start = None
+    end: End = None
+    timeframe: Timeframe = None
+    repair: Repair = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(s.strip() for s in self.symbols.split(",") if s.strip()) if self.symbols else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """The money to begin with, and what trading costs."""
+
+    cash: Cash = 100_000.0
+    fees: Fees = 0.001
+    fee_per_share: FeePerShare = 0.0
+    fee_minimum: FeeMinimum = 0.0
+    slippage_bps: Slippage = 2.0
+    spread_bps: Spread = 0.0
+    margin: Margin = 1.0
+    fractional: Fractional = False
+    shorting: Shorting = True
+    both_in_one_bar: Both = "stop_first"
+    close_at_end: CloseAtEnd = False
+
+    def rules(self) -> FillRules:
+        from ringfence.trade.run import Costs, FillRules
+
+        costs = Costs(
+            percent=self.fees, per_share=self.fee_per_share, minimum=self.fee_minimum,
+            slippage_bps=self.slippage_bps, spread_bps=self.spread_bps,
+        )  # fmt: skip
+        return FillRules(
+            cash=self.cash, margin=self.margin, shorting=self.shorting, fractional=self.fractional,
+            both_in_one_bar=self.both_in_one_bar, close_at_end=self.close_at_end, costs=costs,
+        )  # fmt: skip
 
 
 def make_limits(timeout: float, memory: str) -> Limits:
@@ -158,33 +175,18 @@ def open_cache(settings: Settings) -> Cache:
     return Cache(settings.home_dir(os.environ) / "bars")
 
 
-def load(
-    cache: Cache,
-    data: list[str] | None,
-    symbols: str | None,
-    start: str | None,
-    end: str | None,
-    timeframe: str | None,
-    repair: bool,
-) -> tuple[Bars, Path] | tuple[None, None]:
+def load(cache: Cache, prices: Prices) -> tuple[Bars, Path] | tuple[None, None]:
     """The bars that were asked for, and the file that the guest will map; nothing where none were."""
-    if not data:
+    if not prices.data:
         return None, None
     import time
 
     from ringfence.markets import load_bars
 
     bars = load_bars(
-        data,
-        symbols=[s.strip() for s in symbols.split(",") if s.strip()] if symbols else (),
-        start=start,
-        end=end,
-        timeframe=timeframe,
-        repair=repair,
-        cache=cache,
-        environ=os.environ,
-        now_ns=time.time_ns(),
-    )
+        prices.data, symbols=prices.names, start=prices.start, end=prices.end, timeframe=prices.timeframe,
+        repair=prices.repair, cache=cache, environ=os.environ, now_ns=time.time_ns(),
+    )  # fmt: skip
     return bars, cache.materialise(bars)
 
 

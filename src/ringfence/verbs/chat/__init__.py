@@ -9,11 +9,11 @@ import codecs
 from dataclasses import replace
 
 from ringfence.agents import Agent
-from ringfence.base.errors import DataError, StoreError
+from ringfence.base.errors import DataError, SettingsError, StoreError
 from ringfence.sandbox import Stream
 from ringfence.sandbox.job import Limits
 from ringfence.verbs.chat.answer import Answer, Event, EventKind, OnEvent, from_finding
-from ringfence.verbs.chat.freeform import ask_model
+from ringfence.verbs.chat.freeform import READ_AS, ask_model
 from ringfence.verbs.chat.intent import Intent, Reading, read_intent
 from ringfence.verbs.chat.refusals import point_to_research, refuse
 from ringfence.verbs.chat.templates import Given, Unclear, plan
@@ -37,7 +37,7 @@ def chat(
     try:
         answer = _answer(text, watched, data, database_url, agent, on_event)
     except (DataError, StoreError) as e:
-        answer = Answer(kind="failed", text=f"There are no numbers to give: {e}.")
+        answer = _failed(e)
     if on_event is not None:
         on_event(Event(kind="text", text=answer.text))
     return answer
@@ -60,7 +60,10 @@ def _answer(
     if reading.intent == "idea":
         return point_to_research(text)
     if reading.intent == "none":
-        return refuse(reading) if agent is None else ask_model(text, agent, desk, bars)
+        if agent is None or reading.idle:
+            return refuse(reading, model=agent is not None)
+        _say_reading(READ_AS, on_event)
+        return ask_model(text, agent, desk, bars)
     given = Given(data=data, held=bars.symbols if bars is not None else (), database_url=database_url)
     return _by_template(text, reading, given, desk, on_event)
 
@@ -70,9 +73,22 @@ def _by_template(text: str, reading: Reading, given: Given, desk: Desk, on_event
         planned = plan(text, reading, given)
     except Unclear as e:
         return Answer(kind="asked", text=str(e), intent=reading.intent)
+    _say_reading(planned.read_as, on_event)
+    try:
+        return from_finding(planned.ask(desk), reading.intent, planned.read_as)
+    except SettingsError as e:
+        return Answer(kind="asked", text=f"I cannot work that out as it stands: {e}.", intent=reading.intent)
+    except (DataError, StoreError) as e:
+        return replace(_failed(e), intent=reading.intent, read_as=planned.read_as)
+
+
+def _failed(error: DataError | StoreError) -> Answer:
+    return Answer(kind="failed", text=f"There are no numbers to give: {error}.")
+
+
+def _say_reading(read_as: str, on_event: OnEvent | None) -> None:
     if on_event is not None:
-        on_event(Event(kind="read_as", text=planned.read_as))
-    return from_finding(planned.ask(desk), reading.intent, planned.read_as)
+        on_event(Event(kind="read_as", text=read_as))
 
 
 def _watched(desk: Desk, on_event: OnEvent | None) -> Desk:

@@ -1,13 +1,14 @@
 """What no template can do, with a model: it writes a program, the fence runs it, and its numbers are told.
 
 The model's program is untrusted like any other. What fails goes back to it with the error, a few times; what it says of
-the result is kept only if every number in it came back or was asked about.
+the result is kept only if every number in it came back or was asked about. The prompts of its two roles, compute and
+summarise, say how a program gives its result and what may be said of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ringfence.agents import Agent
 from ringfence.agents.brief import Brief, DataFacts, ErrorSeen, Reply
@@ -24,31 +25,9 @@ from ringfence.verbs.simulate.finding import Told, summary
 from ringfence.verbs.simulate.words import number
 
 REPAIRS = 3
+READ_AS = "a question for the model, whose program is run behind the fence"
 _MOST_NUMBERS = 200
 _MOST_TEXT = 500
-
-_NO_STRATEGY = """
-This is a question and not a strategy: write no Strategy class. Write a short Python program that works it out with
-numpy, pandas, scipy or TA-Lib. It has no network, and no files but those named here.
-"""
-_RESULT = """
-At its end the program sets a variable `result` to a dict: `numbers`, a dict of names and floats; `horizon`, a text that
-says how far ahead they look; `assumptions`, a list of texts; `observations`, how many data points were used.
-"""
-_MANNERS = """
-Pictures are saved as PNG in the working directory. Print nothing but short progress. Make no number up: where something
-is missing, raise an exception that says what.
-"""
-_BARS = f"""
-Prices: from pathlib import Path; from ringfence.trade.arrow import read_bars; bars = read_bars(Path('{BARS_PLACE}'));
-c = bars.candles['SYMBOL']; c.time (nanoseconds UTC), c.open, c.high, c.low, c.close and c.volume are numpy arrays, the
-oldest first.
-"""
-_TELL = """
-Say in two to four sentences of plain English what was asked and what came out. Use only the numbers under Metrics and
-those of the question, as they are; leave out what is not there.
-"""
-CONTRACT = (_NO_STRATEGY.strip(), _RESULT.strip(), _MANNERS.strip())
 
 
 class Unusable(ValueError):
@@ -65,21 +44,28 @@ class _Tried:
 
 def ask_model(text: str, agent: Agent, desk: Desk, bars: Bars | None) -> Answer:
     source = source_of(bars, desk.today) if bars is not None else no_prices("no prices were given", desk.today)
-    brief = Brief(role="code", idea=text, data=_facts(bars), notes=(*CONTRACT, *((_BARS.strip(),) if bars else ())))
+    brief = Brief(role="compute", idea=text, data=_facts(bars), notes=(_where(bars),))
     reply = agent.act(brief)
     notices = list(reply.notices)
     tried: _Tried | None = None
-    for attempt in range(REPAIRS + 1):
+    for times in range(1, REPAIRS + 2):
         if reply.stop_reason != "end" or reply.code is None:
             return _no_program(text, reply, tried, source, notices)
         tried = _try(reply.code, desk, bars, tried)
         if tried.told is not None:
             return _tell(text, agent, tried, tried.told, source, reply.model, notices)
-        if attempt < REPAIRS:
-            reply = agent.act(_mend(brief, tried))
-            notices += reply.notices
+        if times > REPAIRS or tried.outcome.status == "cancelled":
+            break
+        reply = agent.act(replace(brief, code=tried.code, error=tried.error))
+        notices += reply.notices
     assert tried is not None
-    return _gave_up(tried, source, reply.model, notices)
+    return _gave_up(tried, times, source, reply.model, notices)
+
+
+def _where(bars: Bars | None) -> str:
+    return (
+        f"The prices are in {BARS_PLACE}." if bars is not None else "There are no prices: only the question is known."
+    )
 
 
 def _try(code: str, desk: Desk, bars: Bars | None, before: _Tried | None) -> _Tried:
@@ -91,9 +77,7 @@ def _try(code: str, desk: Desk, bars: Bars | None, before: _Tried | None) -> _Tr
     if error is not None and before is not None and before.error is not None:
         same = (before.error.type, before.error.message) == (error.type, error.message)
         times = before.error.times + 1 if same else 1
-        error = ErrorSeen(
-            type=error.type, message=error.message, line=error.line, traceback=error.traceback, times=times
-        )
+        error = replace(error, times=times)
     return _Tried(code=code, outcome=outcome, told=told, error=error)
 
 
@@ -102,13 +86,6 @@ def _error(outcome: Outcome) -> ErrorSeen:
     if failed is None:
         return ErrorSeen(type=outcome.status, message=outcome.reason)
     return ErrorSeen(type=failed.type, message=failed.message, line=failed.line, traceback=failed.traceback)
-
-
-def _mend(brief: Brief, tried: _Tried) -> Brief:
-    notes = brief.notes
-    if tried.error is not None and tried.error.times > 1:
-        notes = (*notes, "The same error came again: go about it in another way.")
-    return Brief(role="debug", idea=brief.idea, data=brief.data, code=tried.code, error=tried.error, notes=notes)
 
 
 def _read(result: Json) -> Told:
@@ -142,12 +119,12 @@ def _tell(text: str, agent: Agent, tried: _Tried, told: Told, source: Source, mo
     """The model's sentences where they say only what came back; else the numbers themselves."""
     lead = told.lead
     try:
-        reply = agent.act(Brief(role="analyst", idea=text, metrics=told.numbers, notes=(_TELL.strip(),)))
+        reply = agent.act(Brief(role="summarise", idea=text, metrics=told.numbers))
     except AgentError as e:
         notices.append(f"the model did not put the numbers into words ({e}), so they are listed")
     else:
         notices += reply.notices
-        words = _sentences(reply)
+        words = " ".join(reply.text.split()) if reply.stop_reason == "end" else ""
         known = [value for value in told.numbers.values() if value is not None]
         strange = strange_numbers(words, [*known, told.observations], said=f"{text} {told.horizon} {told.assumptions}")
         if words and not strange:
@@ -156,33 +133,20 @@ def _tell(text: str, agent: Agent, tried: _Tried, told: Told, source: Source, mo
             notices.append(f"the model spoke of {strange[0]}, which did not come back, so the numbers are listed")
         else:
             notices.append("the model did not put the numbers into words, so they are listed")
-    said = Told(
-        lead=lead, horizon=told.horizon, assumptions=told.assumptions, observations=told.observations,
-        observed=told.observed, numbers=told.numbers,
-    )  # fmt: skip
-    return Answer(
+    return replace(
+        _made(tried, source, model, notices),
         kind="answered",
-        text=summary(said, source),
-        read_as="a question for the model, whose program was run behind the fence",
-        code=tried.code,
-        limits=tried.outcome.limits,
-        outcome=tried.outcome,
+        text=summary(replace(told, lead=lead), source),
         numbers=told.numbers,
-        source=source,
-        by=f"model:{model}",
-        notices=tuple(dict.fromkeys(notices)),
     )
 
 
-def _sentences(reply: Reply) -> str:
-    """The text of a reply, or the assessment in one of a fixed shape."""
-    assessed = reply.parsed.get("assessment") if reply.parsed is not None else None
-    words = assessed if isinstance(assessed, str) else reply.text if reply.parsed is None else ""
-    return words.strip() if reply.stop_reason == "end" else ""
-
-
 def _listing(numbers: Mapping[str, float | None]) -> str:
-    told = "; ".join(f"{name} {number(value)}" for name, value in numbers.items() if value is not None)
+    told = "; ".join(
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {number(value)}"
+        for name, value in numbers.items()
+        if value is not None
+    )
     return f"The program gave: {told}."
 
 
@@ -191,29 +155,40 @@ def _line(text: str) -> str:
 
 
 def _no_program(text: str, reply: Reply, tried: _Tried | None, source: Source, notices: list[str]) -> Answer:
-    cut = "was cut off" if reply.stop_reason == "length" else "holds no program"
-    said = _line(reply.text) if reply.stop_reason != "length" else ""
+    """Cut off, it is a failure; in place of a program, words say why there is none."""
+    made = _made(tried, source, reply.model, notices)
+    if reply.stop_reason == "length":
+        return replace(made, text="There are no numbers to give: the model's reply was cut off.")
+    said = _line(reply.text)
+    if strange_numbers(said, (), said=text):
+        said = "something with numbers that nobody worked out, which are left out here"
+    told = f" It said: {said}." if said else ""
+    if tried is not None:
+        why = f"the program failed with {_why(tried)}, and the model wrote no other"
+        return replace(made, text=f"There are no numbers to give: {why}.{told}")
+    return replace(made, kind="refused", text=f"Nothing was worked out: the model wrote no program for this.{told}")
+
+
+def _gave_up(tried: _Tried, times: int, source: Source, model: str, notices: list[str]) -> Answer:
+    often = "once" if times == 1 else f"{times} times, last"
+    text = f"There are no numbers to give: the program failed {often} with {_why(tried)}."
+    return replace(_made(tried, source, model, notices), text=text)
+
+
+def _why(tried: _Tried) -> str:
+    error = tried.error
+    return f"{error.type}: {_line(error.message)}" if error else tried.outcome.reason
+
+
+def _made(tried: _Tried | None, source: Source, model: str, notices: list[str]) -> Answer:
+    """What every answer of a model says, with or without numbers."""
     return Answer(
         kind="failed",
-        text=f"There are no numbers to give: the model's reply {cut}.{f' It said: {said}' if said else ''}",
+        text="",
+        read_as=READ_AS,
         code=tried.code if tried else None,
         limits=tried.outcome.limits if tried else None,
         outcome=tried.outcome if tried else None,
-        source=source,
-        by=f"model:{reply.model}",
-        notices=tuple(dict.fromkeys(notices)),
-    )
-
-
-def _gave_up(tried: _Tried, source: Source, model: str, notices: list[str]) -> Answer:
-    error = tried.error
-    why = f"{error.type}: {_line(error.message)}" if error else tried.outcome.reason
-    return Answer(
-        kind="failed",
-        text=f"There are no numbers to give: the program failed {REPAIRS + 1} times, last with {why}.",
-        code=tried.code,
-        limits=tried.outcome.limits,
-        outcome=tried.outcome,
         source=source,
         by=f"model:{model}",
         notices=tuple(dict.fromkeys(notices)),

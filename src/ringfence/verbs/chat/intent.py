@@ -28,6 +28,10 @@ _HORIZON = re.compile(
 )
 # A name of a run has digits and letters, as "run 20000 paths" and "run added" have not.
 RUN = re.compile(r"\brun\s+((?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{4,20}|\d{8,20})\b", re.IGNORECASE)
+_STAKE = re.compile(
+    r"\brisk(?:ing|s)?\b(?: of| only)? \d+(?:\.\d+)?\s?%.*\bstop\b|\d\s?% risk\b.*\bstop\b", re.IGNORECASE | re.DOTALL
+)
+_GENERAL = re.compile(r"\s*(?:what|who|why|how|when|is|are|can|do|does)\b", re.IGNORECASE)
 _LEVEL = re.compile(r"\b\d+(?:\.\d+)?\s?(?:%|percent\b|per cent\b)", re.IGNORECASE)
 
 
@@ -38,6 +42,12 @@ class Reading:
     concepts: frozenset[Concept] = frozenset()
     indicator: str | None = None
     unknown: tuple[str, ...] = ()  # words that are in no phrase
+    digits: bool = False
+
+    @property
+    def idle(self) -> bool:
+        """It is about something else than numbers, such as a business model: no program is worth writing for it."""
+        return "idiom" in self.concepts and not self.digits and self.concepts <= {"idiom", "explain", "compute"}
 
 
 def read_intent(text: str, known: Sequence[str] = ()) -> Reading:
@@ -53,9 +63,13 @@ def read_intent(text: str, known: Sequence[str] = ()) -> Reading:
         level=_LEVEL.search(text) is not None,
         digits=bool(re.search(r"\d", plain)),
         run=RUN.search(text) is not None,
+        stake=_STAKE.search(text) is not None,
+        general=_GENERAL.match(text) is not None,
         unknown=len(unknown),
     )
-    return Reading(intent=_decide(facts), named=named, concepts=found, indicator=indicator, unknown=unknown)
+    return Reading(
+        intent=_decide(facts), named=named, concepts=found, indicator=indicator, unknown=unknown, digits=facts.digits
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +81,8 @@ class _Facts:
     level: bool
     digits: bool
     run: bool  # one that is stored is named
+    stake: bool  # a share at risk, and a stop
+    general: bool  # it begins as a question about things in general may
     unknown: int
 
     def any(self, *concepts: Concept) -> bool:
@@ -88,7 +104,14 @@ def _decide(f: _Facts) -> Intent:
     for intent, asks in _RULES:
         if asks(f):
             return intent
-    return "none"
+    return _bare(f)
+
+
+def _bare(f: _Facts) -> Intent:
+    """Nothing but the name of what is wanted, such as `position sizing`: the rest is asked for."""
+    if f.unknown or f.general or f.any("idiom", "other", "explain", "advice"):
+        return "none"
+    return next((intent for concept, intent in _BARE if f.any(concept)), "none")
 
 
 def _concrete(f: _Facts) -> bool:
@@ -104,7 +127,7 @@ def _asks_option(f: _Facts) -> bool:
 
 
 def _asks_sizing(f: _Facts) -> bool:
-    return f.any("sizing") and bool(f.digits or f.symbols) and not f.any("other")
+    return (f.any("sizing") or f.stake) and bool(f.digits or f.symbols) and not f.any("other")
 
 
 def _asks_cleansing(f: _Facts) -> bool:
@@ -155,6 +178,15 @@ _RULES: tuple[tuple[Intent, Callable[[_Facts], bool]], ...] = (
     ("portfolio", _asks_portfolio),
     ("indicator", _asks_indicator),
     ("price", _asks_price),
+)
+
+
+_BARE: tuple[tuple[Concept, Intent], ...] = (
+    ("option", "option"),
+    ("sizing", "sizing"),
+    ("relation", "correlation"),
+    ("indicator", "indicator"),
+    ("simulate", "price"),
 )
 
 

@@ -159,7 +159,7 @@ _FILLER = """
     entry stop-loss long short size risk make made there have has if then as i'm i'd let's lets can't not no yes out
     off so bar's today's current daily weekly hourly also assuming assume given than more less least most under
     above below higher lower end ends high low plus minus risking dollars usd eur euros interest dividend yield free
-    buying selling invest investing money put it's them
+    buying selling invest investing money put it's them sigma
 """
 FILLER = frozenset(_FILLER.split())
 

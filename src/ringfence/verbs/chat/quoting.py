@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ringfence.sandbox.job import Json
+from ringfence.verbs.chat.slots import in_digits
 
 _NUMBER = re.compile(r"(?<![\w.])[-+−]?\$?(\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE]([+-]?\d+))?")
 
@@ -14,13 +15,13 @@ _NUMBER = re.compile(r"(?<![\w.])[-+−]?\$?(\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d
 def strange_numbers(text: str, known: Iterable[float], said: str = "") -> list[str]:
     """Numbers of `text` that are none of `known`, rounded as they are written, nor written the same in `said`.
 
-    A fraction may be told as a percentage, and a loss without its sign.
+    A fraction may be told as a percentage, and a loss without its sign; ninety is a number, too.
     """
     values = [value for value in known if math.isfinite(value)]
-    written = {match[0].lstrip("+-−$") for match in _NUMBER.finditer(said)}
+    written = {match[0].lstrip("+-−$") for match in _NUMBER.finditer(in_digits(said))}
     return [
         match[0]
-        for match in _NUMBER.finditer(text)
+        for match in _NUMBER.finditer(in_digits(text))
         if match[0].lstrip("+-−$") not in written and not any(_is(match, value) for value in values)
     ]
 

@@ -1,4 +1,4 @@
-"""What to say when there is no template for it and no model to ask."""
+"""What to say when there is no template for it and no model to ask, or nothing to ask it."""
 
 from __future__ import annotations
 
@@ -28,15 +28,17 @@ CONFIGURE = (
 )
 
 
-def refuse(reading: Reading) -> Answer:
+def refuse(reading: Reading, *, model: bool = False) -> Answer:
+    """`model`: there is one, and this is nothing to have a program written for."""
     words = ", ".join(repr(word) for word in reading.unknown[:5])
     lost = f" (I do not know {words} here)" if words else ""
     offered = "\n".join(f"  {example}\n      {command}" for example, command in OFFLINE)
-    text = (
-        f"I do not take this for anything that I can work out without a model{lost}. These work offline:\n"
-        f"{offered}\n{CONFIGURE}"
-    )
-    return Answer(kind="refused", text=text)
+    if model:
+        head, tail = "I do not take this for a question that numbers answer, so nothing was worked out. These are:", ""
+    else:
+        head = f"I do not take this for anything that I can work out without a model{lost}. These work offline:"
+        tail = f"\n{CONFIGURE}"
+    return Answer(kind="refused", text=f"{head}\n{offered}{tail}")
 
 
 def point_to_research(text: str) -> Answer:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ringfence.verbs.simulate.horizon import Horizon, Unit
 
-_NUMBER = r"\$?\s?(\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)\s?(k|m|thousand|million)?\b"
+_NUMBER = r"\$?\s?(\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)\s?(k|m|thousand|million)?\b(?!\.\d|\s?%)"
 _PERCENT = r"(\d+(?:\.\d+)?|\.\d+)\s?%"
 _SCALE = {"": 1.0, "k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6}
 _UNITS: dict[str, Unit] = {
@@ -22,6 +22,8 @@ _LEFT = re.compile(r"(?<![\w.])\$?\d+(?:,\d{3})*(?:\.\d+)?(?:\s?%|\w*)")
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
 _TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _WORDS = {word: n for n, word in enumerate(_ONES.split())} | _TENS
+_ONE = "|".join(_ONES.split())
+_SPELLED = re.compile(rf"\b({'|'.join(_TENS)})(?:[\s-]({_ONE}))?\b", re.IGNORECASE)
 
 
 class Slots:
@@ -70,16 +72,16 @@ class Slots:
         return [match[0].strip() for match in _LEFT.finditer(self.text)]
 
 
+def in_digits(text: str) -> str:
+    """Numbers from twenty to ninety-nine that are written as words, in digits."""
+    return _SPELLED.sub(lambda m: str(_WORDS[m[1].lower()] + (_WORDS[m[2].lower()] if m[2] else 0)), text)
+
+
 def _normal(text: str) -> str:
     """In small letters, numbers in digits, percent as a sign."""
     text = text.lower().replace("’", "'")
     text = re.sub(r"\b(per cent|percent|pct)\b", "%", text)
-    ones = "|".join(word for word in _WORDS if word not in _TENS)
-    text = re.sub(
-        rf"\b({'|'.join(_TENS)})(?:[\s-]({ones}))?\b",
-        lambda m: str(_WORDS[m[1]] + (_WORDS[m[2]] if m[2] else 0)),
-        text,
-    )
+    text = in_digits(text)
     units = r"(?=[\s-](?:trading |business |calendar )?(?:minute|hour|day|week|month|quarter|year|bar|period|%))"
-    text = re.sub(rf"\b({ones})\b{units}", lambda m: str(_WORDS[m[1]]), text)
+    text = re.sub(rf"\b({_ONE})\b{units}", lambda m: str(_WORDS[m[1]]), text)
     return re.sub(r"\bhalf a year\b", "6 months", text)

@@ -10,7 +10,7 @@ from ringfence.verbs.chat.lexicon import FILLER, PHRASES
 
 _SPEC = re.compile(r"(?<![\w/])(?:sample|yahoo|alpaca|csv|parquet|synthetic):[^\s,;]+(?:,[A-Z][\w.-]*)*")
 _DOLLAR = re.compile(r"\$([A-Za-z][A-Za-z.\-]{0,9})\b")
-_UPPER = re.compile(r"(?<![\w$%/:.-])([A-Z][A-Z0-9]{0,5}(?:[.\-][A-Z]{1,4})?)(?='s\b|[^\w%/]|$)")
+_UPPER = re.compile(r"(?<![\w$%/:.-])([A-Z][A-Z0-9]{0,5}(?:[.\-][A-Z]{1,4})?)(?='s\b|[^\w%/]|$)(?!\s?=)")
 
 # Upper-case words that are no instruments.
 _NO_SYMBOLS = """

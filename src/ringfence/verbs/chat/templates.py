@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ringfence.base.errors import SettingsError
 from ringfence.trade.models.paths import Method
@@ -31,6 +32,7 @@ from ringfence.verbs.simulate import (
     ask_sizing,
     ask_strategy,
 )
+from ringfence.verbs.simulate.indicator import all_parameters
 
 Ask = Callable[[Desk], Finding]
 
@@ -155,7 +157,8 @@ def _price(slots: Slots, reading: Reading, given: Given) -> Plan:
         f"{question.horizon} ahead, {question.paths:,} futures of {how}"
     )
     if question.above is not None:
-        read_as += f", and how often it ends above {question.above:g}"
+        rest = "; the others end below" if above is None else ""
+        read_as += f", and how often it ends above {question.above:g}{rest}"
     return Plan(read_as=read_as, ask=lambda desk: ask_price(question, desk))
 
 
@@ -164,8 +167,9 @@ def _portfolio(slots: Slots, reading: Reading, given: Given) -> Plan:
     symbols = symbols or given.held
     weights = _weights(slots, reading, symbols)
     cash = slots.number(
-        r"<N> (?:dollars|usd|euros)", r"\$<N>", r"(?:cash|capital|invest\w*|start\w*)(?: with| of)? <N>"
-    )
+        r"<N> (?:dollars|usd|euros)", r"\$<N>", r"(?:cash|capital|invest\w*|start\w*)(?: with| of)? <N>",
+        r"\b(\d+(?:\.\d+)?)\s?(k|thousand|million)\b",
+    )  # fmt: skip
     question = PortfolioQuestion(
         data=data,
         weights=weights,
@@ -223,20 +227,33 @@ def _strategy(slots: Slots, reading: Reading, given: Given) -> Plan:
     return Plan(read_as=read_as, ask=lambda desk: ask_strategy(question, desk, database_url=given.database_url))
 
 
+_IS = r"(?: (?:is|of|at|was))?\s?=?\s?"
+
+
+def _rate(slots: Slots, name: str) -> float | None:
+    """A share of something a year, before its name or after it: 20 %, 0.2, or 20 without a sign."""
+    told = slots.share(rf"{name}{_IS}<P>", rf"<P> {name}\b")
+    if told is None:
+        bare = slots.number(rf"{name}{_IS}<N>", rf"<N> {name}\b")
+        told = bare if bare is None or bare < 1 else bare / 100
+    return told
+
+
 def _option(slots: Slots, reading: Reading, given: Given) -> Plan:
     put, call = slots.take(r"\bputs?\b"), slots.take(r"\bcalls?\b")
     if put and call:
         raise Unclear("You speak of a put and of a call: which of the two shall I price?")
     if not put and not call:
         raise Unclear("Is it a call or a put?")
-    strike = slots.number(r"strike (?:price )?(?:is |of |at |= ?)?<N>", r"<N>[ -]strike", r"struck at <N>")
-    spot = slots.number(r"(?:spot|underlying|trading|stock|share)(?: price)? (?:is |of |at |= ?)?<N>")
-    volatility = slots.share(
-        r"(?:implied )?(?:volatility|vol|sigma|iv) (?:is |of |at |= ?)?<P>", r"<P> (?:implied )?(?:volatility|vol|iv)\b"
+    strike = slots.number(rf"strike(?: price)?{_IS}<N>", r"<N>[ -]strike", r"struck at <N>", r"\bk ?= ?<N>")
+    spot = slots.number(
+        rf"(?:spot|underlying|trading|stock|share)(?: price)?{_IS}<N>", r"<N> (?:spot|underlying)\b", r"\bs ?= ?<N>"
     )
-    rate = slots.share(r"(?:risk[- ]free )?(?:interest )?rates? (?:is |of |at |= ?)?<P>", r"<P> (?:interest )?rates?\b")
-    dividend = slots.share(r"dividend (?:yield )?(?:is |of |at |= ?)?<P>", r"<P> dividend(?: yield)?")
-    expiry = slots.span()
+    volatility = _rate(slots, r"(?:(?:implied )?(?:volatility|vol|iv)|sigma)")
+    rate = _rate(slots, r"(?:(?:risk[- ]free )?(?:interest )?rates?|\br)")
+    dividend = _rate(slots, r"dividends?(?: yield)?")
+    years = slots.take(r"\bt ?= ?(\d*\.?\d+)(?: ?y(?:ears?)?\b)?")
+    expiry = slots.span() if years is None else Horizon(amount=float(years[1]), unit="years")
     if expiry is None:
         raise Unclear("When does the option expire? Say for example `in 30 days` or `3 months to expiry`.")
     has_prices = given.data is not None or reading.named.symbols
@@ -264,14 +281,16 @@ def _sizing(slots: Slots, reading: Reading, given: Given) -> Plan:
     )
     payoff = slots.number(
         r"(?:payoff|reward[- ]to[- ]risk|win/loss|ratio)(?: ratio)? (?:is |of |at |= ?)?<N>(?: ?(?:to|:) ?1)?",
-        r"<N> ?(?:to|:) ?1\b",
-    )
+        r"<N> ?(?:to|:) ?1\b", r"<N> (?:payoff|reward[- ]to[- ]risk|win/loss)(?: ratio)?",
+    )  # fmt: skip
     target = slots.share(
         r"(?:volatility|vol)[- ]target(?:ing)? (?:is |of |at |= ?)?<P>",
-        r"target(?:ing)? (?:a )?(?:volatility|vol) (?:is |of |at |= ?)?<P>", r"<P> (?:volatility|vol)(?: target)?",
+        r"target(?:ing)? (?:a )?(?:volatility|vol) (?:is |of |at |= ?)?<P>",
+        r"<P> (?:annual\w* )?(?:volatility|vol)(?: target)?",
         r"target (?:of )?<P>",
     )  # fmt: skip
-    stop = slots.number(r"stop(?:[- ]loss)? (?:is |of |at |= ?)?<N>")
+    away = slots.share(rf"stop(?:[- ]loss)?{_IS}<P>(?: (?:below|under|away))?", r"<P> (?:trailing )?stop(?:[- ]loss)?")
+    stop = slots.number(rf"stop(?:[- ]loss)?{_IS}<N>", r"<N> stop(?:[- ]loss)?") if away is None else None
     entry = slots.number(r"(?:entry|enter|entering|buy(?:ing)?|price)(?: price)? (?:is |of |at |= ?)?<N>")
     equity = slots.number(
         r"(?:account|equity|capital|cash|portfolio)(?: size)? (?:is |of |with |= ?)?<N>",
@@ -281,18 +300,32 @@ def _sizing(slots: Slots, reading: Reading, given: Given) -> Plan:
         raise Unclear("Kelly needs a payoff too: say for example `payoff 1.5`, the average win by the average loss.")
     has_prices = given.data is not None or reading.named.symbols
     data, symbols = _data(reading, given) if has_prices else (None, ())
+    if away is not None and entry is None and data is None:
+        raise Unclear(f"A stop {100 * away:g} % below which entry? Say its price, or name the instrument.")
     question = SizingQuestion(
-        equity=100_000.0 if equity is None else equity, risk=risk, entry=entry, stop=stop, win_rate=win_rate,
-        payoff=payoff, target=target, data=data, symbol=_one(symbols, given),
+        equity=100_000.0 if equity is None else equity, risk=risk, entry=entry, win_rate=win_rate, payoff=payoff,
+        stop=stop if away is None else (entry or 1.0) * (1 - away), target=target, data=data,
+        symbol=_one(symbols, given),
     )  # fmt: skip
     parts: Mapping[str, float | None] = {
-        "risk": risk, "entry": entry, "stop": stop, "win rate": win_rate, "payoff": payoff, "target volatility": target,
+        "risk": risk, "entry": entry, "stop": question.stop if away is None or entry is not None else None,
+        "win rate": win_rate, "payoff": payoff, "target volatility": target,
     }  # fmt: skip
     told = ", ".join(f"{name} {value:g}" for name, value in parts.items() if value is not None)
-    return Plan(
-        read_as=f"the size of a position with {question.equity:,.2f}, {told}",
-        ask=lambda desk: ask_sizing(question, desk),
-    )
+    below = "" if away is None else f", the stop {100 * away:g} % below {'the last close' if entry is None else 'it'}"
+
+    def ask(desk: Desk) -> Finding:
+        if away is None or entry is not None or question.data is None:
+            return ask_sizing(question, desk)
+        close = _last_close(desk, question.data, question.symbol)
+        return ask_sizing(replace(question, stop=close * (1 - away)), desk)
+
+    return Plan(read_as=f"the size of a position with {question.equity:,.2f}, {told}{below}", ask=ask)
+
+
+def _last_close(desk: Desk, data: DataRequest, symbol: str | None) -> float:
+    bars = desk.load(data)
+    return float(bars.candles[symbol or bars.symbols[0]].close[-1])
 
 
 def _correlation(slots: Slots, reading: Reading, given: Given) -> Plan:
@@ -312,14 +345,23 @@ def _indicator(slots: Slots, reading: Reading, given: Given) -> Plan:
     data, symbols = _data(reading, given)
     symbol = _one(symbols, given)
     assert reading.indicator is not None
-    found = slots.take(r"(\d+)[\s-]?(?:period|day|bar|week|month|hour|minute)s?\b") or slots.take(
-        r"\b(\d+)\b(?! ?[%.\d])"
-    )
-    period = None if found is None else int(found[1])
-    question = IndicatorQuestion(name=reading.indicator, data=data, symbol=symbol, period=period)
-    length = "" if period is None else f" of {period} bars"
+    question = IndicatorQuestion(name=reading.indicator, data=data, symbol=symbol)
+    several = slots.take(rf"\d+(?:\.\d+)?(?:(?:\s?[/,]\s?|\s)\d+(?:\.\d+)?\b{_NO_SPAN})+")
+    if several is not None:
+        values = [float(word) for word in re.split(r"[/,\s]+", several[0])]
+        names = list(all_parameters(question))
+        if len(values) > len(names):
+            raise Unclear(f"{several[0]!r} is more than {reading.indicator} takes, which is {', '.join(names)}.")
+        question = replace(question, parameters=dict(zip(names, values)))
+    else:
+        found = slots.take(r"(\d+)[\s-]?(?:period|day|bar|week|month|hour|minute)s?\b") or slots.take(
+            r"\b(\d+)\b(?! ?[%.\d])"
+        )
+        question = replace(question, period=None if found is None else int(found[1]))
+    length = "" if question.period is None else f" of {question.period} bars"
+    given_words = "".join(f", {name} {value:g}" for name, value in question.parameters.items())
     return Plan(
-        read_as=f"{reading.indicator}{length} on {symbol or ', '.join(data.specs)}",
+        read_as=f"{reading.indicator}{length}{given_words} on {symbol or ', '.join(data.specs)}",
         ask=lambda desk: ask_indicator(question, desk),
     )
 
@@ -327,11 +369,8 @@ def _indicator(slots: Slots, reading: Reading, given: Given) -> Plan:
 def _cleanse(slots: Slots, reading: Reading, given: Given) -> Plan:
     data, symbols = _data(reading, given)
     if symbols and not data.symbols:
-        data = DataRequest(specs=data.specs, symbols=symbols)
-    data = DataRequest(
-        specs=data.specs, symbols=data.symbols, start=data.start, end=data.end, timeframe=data.timeframe, repair=True
-    )
-    question = CleanseQuestion(data=data)
+        data = replace(data, symbols=symbols)
+    question = CleanseQuestion(data=replace(data, repair=True))
     return Plan(
         read_as=f"doubtful bars in {', '.join(data.specs)}, mended and logged",
         ask=lambda desk: ask_cleanse(question, desk),
