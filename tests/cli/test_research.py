@@ -186,6 +186,12 @@ def test_ideas_of_a_folder_and_its_documents(env: dict[str, str], tmp_path: Path
     assert "3 ideas" in done.err
 
 
+def test_ideas_of_which_none_ran(env: dict[str, str], tmp_path: Path) -> None:
+    path = ideas_file(tmp_path, "Buy GOOG when the frobnicator sings")
+    done = ringfence("research", "--ideas", str(path), *DATA, env=env)
+    assert done.code == 1 and "1 not_understood" in done.err
+
+
 def test_a_terminal_sees_the_table(env: dict[str, str], tmp_path: Path) -> None:
     path = ideas_file(tmp_path, IDEA)
     done = on_terminal("research", "--ideas", str(path), *DATA, env=env)

@@ -14,6 +14,7 @@ from ringfence.agents.brief import Brief, Reply
 from ringfence.agents.scripted import RecordedReply, ScriptedAgent
 from ringfence.markets import load_bars
 from ringfence.sandbox import Sandbox
+from ringfence.sandbox.job import Cancel
 from ringfence.store import open_store
 from ringfence.verbs.research import (
     Aim,
@@ -100,6 +101,7 @@ class Bench:
         budget: Budget | None = None,
         also: tuple[Grounds, ...] = (),
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        cancel: Cancel | None = None,
     ) -> tuple[ResearchResult, Remembering]:
         agent = Remembering(ScriptedAgent(tuple(replies)) if isinstance(replies, Sequence) else replies)
         request = ResearchRequest(
@@ -116,6 +118,7 @@ class Bench:
                 sandbox=self.sandbox,
                 store=store,
                 now=now,
+                cancel=cancel,
             )
             return research(request, means, research_id=research_id), agent
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ringfence.verbs.research import ResearchResult
 
 EPILOG = (
-    "Exit code: 0 a strategy was produced and ran (with --ideas: every idea has its verdict); 1 none passed; 2 not "
+    "Exit code: 0 a strategy was produced and ran (with --ideas: at least one); 1 none was; 2 not "
     "understood, and the answer says which words and what would be; 64 to 78 a bad request; 125 our failure; "
     "130 interrupted: go on with --resume."
 )

@@ -120,7 +120,7 @@ def _screen(tally: _Tally, *, quiet: bool) -> Iterator[Callable[[Idea | None, Id
 def _row(line: IdeaLine) -> tuple[Text | str, ...]:
     style = {"passed": "green", "ran": "green", "failed": "red", "error": "bold red"}.get(line.verdict, "yellow")
     others = [row for row in line.data_sets if isinstance(row, dict)]
-    elsewhere = ", ".join(_percent(_get(row.get("metrics"), "total_return")) for row in others)
+    elsewhere = ", ".join(f"{row.get('data')} {_percent(_get(row.get('metrics'), 'total_return'))}" for row in others)
     trades = line.metrics.get("trades")
     return (
         Text(line.verdict, style),
@@ -128,7 +128,7 @@ def _row(line: IdeaLine) -> tuple[Text | str, ...]:
         _ratio(line.metrics.get("sharpe")),
         f"{trades:,.0f}" if isinstance(trades, (int, float)) else "–",
         _percent(line.holdout.get("total_return")),
-        elsewhere or "–",
+        brief(elsewhere) or "–",
         brief(os.path.relpath(line.place) if line.place.startswith("/") else line.place),
         brief(line.idea)[:60],
         brief(line.reason.partition("\n")[0]),
@@ -170,4 +170,4 @@ def _exit_code(tally: _Tally, total: int, session_id: str, desk: Desk) -> int:
         count = f"{tally.counts['error']:,} of the ideas"
         say(f"{count} were not judged: look above for why; --resume {session_id} does them again")
         return OUR_FAILURE
-    return 0 if tally.lines else 1
+    return 0 if tally.counts["passed"] + tally.counts["ran"] else 1

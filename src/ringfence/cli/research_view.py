@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 
 from rich.text import Text
 
@@ -71,9 +72,10 @@ def _show_parts(result: ResearchResult) -> None:
         return
     parts: list[tuple[str, Json]] = [("training", dict(best.trial.train)), ("validation", dict(best.trial.validation))]
     parts.append(("hold-out, seen once", final.get("holdout")))
-    for row in _rows(final.get("data_sets")):
-        parts.append((f"{row.get('data')} ({row.get('verdict')})", row.get("metrics")))
-    shown = [(clean_line(name), *_figures(figures)) for name, figures in parts if figures]
+    others = [
+        (f"{row.get('data')} ({row.get('verdict')})", row.get("metrics")) for row in _rows(final.get("data_sets"))
+    ]
+    shown = [(clean_line(name), *_figures(figures)) for name, figures in [*filter(itemgetter(1), parts), *others]]
     if shown:
         open_console().print()
         print_table(("part of the data", "return", "Sharpe", "drawdown", "trades", "wins"), shown)

@@ -18,6 +18,7 @@ from ringfence.trade.times import iso
 from ringfence.verbs.backtest import Finished, Request, backtest
 from ringfence.verbs.check import check
 from ringfence.verbs.research.grounds import Grounds
+from ringfence.verbs.research.journal import Cancelled
 from ringfence.verbs.research.novelty import fingerprint, footprints
 from ringfence.verbs.research.objective import figures_of
 from ringfence.verbs.research.request import Means, ResearchRequest
@@ -148,7 +149,10 @@ class Range:
             secret=asked.secret,
             cancel=self._means.cancel,
         )
-        return backtest(request, sandbox=self._means.sandbox)
+        finished = backtest(request, sandbox=self._means.sandbox)
+        if finished.outcome.status == "cancelled":
+            raise Cancelled  # half a run proves nothing, and is not kept
+        return finished
 
     def kept(self, draft: Draft) -> Finished:
         """The run on training data; made again where another process made it."""
