@@ -34,7 +34,7 @@ from ringfence.verbs.check import check
 
 from tests.agents.read_requests import Asked, requests
 
-TABLE = [*requests("rules"), *requests("plans")]
+TABLE = [*requests("rules"), *requests("plans"), *requests("phrasings")]
 UNSEEN = requests("unseen")
 REFUSED = requests("refused")
 
@@ -198,6 +198,35 @@ def test_days_are_counted_in_the_bars_of_the_data() -> None:
     hourly = DataFacts(timeframe="1h")
     found = act("Buy when RSI < 30, exit after 6 hours", hourly).description
     assert found is not None and isinstance(found.plan, Signals) and found.plan.guards.time_stop_bars == 6
+
+
+def test_bars_that_are_named_are_those_of_the_data_or_are_asked_about() -> None:
+    said = "XRP: buy when the 24 hour change is above 5%, exit after 12 hours. 1h bars."
+    reply = act(said)
+    assert reply.description is not None and isinstance(reply.description.plan, Signals)
+    assert reply.description.plan.guards.time_stop_bars == 12
+    assert any("written for 1h bars" in notice for notice in reply.notices)
+    assert act(said, DataFacts(symbols=("XRP",), timeframe="1h")).description == reply.description
+    refused = act(said, DataFacts(symbols=("XRP",), timeframe="1d"))
+    assert refused.stop_reason == "refused"
+    for chart in ("Buy when RSI < 30 on the 5 minute chart", "Buy when RSI(14) on the 1h chart is below 30"):
+        assert act(chart, DataFacts(symbols=("XRP",))).stop_reason == "refused"
+    daily = act("Daily chart. Buy when RSI < 30.", DataFacts(symbols=("XRP",), timeframe="1h"))
+    assert "written for 1d bars, and the data has 1h bars" in daily.text
+
+
+def test_a_name_is_the_ticker_that_the_data_has() -> None:
+    said = "Buy bitcoin when RSI < 30, sell when RSI > 70"
+    plain, listed = act(said).description, act(said, DataFacts(symbols=("BTC-USD", "ETH-USD"))).description
+    assert plain is not None and plain.symbols == ("BTC",)
+    assert listed is not None and listed.symbols == ("BTC-USD",)
+    assert act("Buy apple when RSI < 30").stop_reason == "refused"  # a name has a capital
+
+
+def test_vwap_within_a_day_is_that_of_the_session_and_the_reply_says_so() -> None:
+    reply = act("5 minute bars. Buy when price is below VWAP, sell when price is above VWAP.")
+    assert "below the session VWAP" in reply.text
+    assert any("of the session" in notice for notice in reply.notices)
 
 
 def test_the_reply_says_how_it_was_read_and_what_it_assumed() -> None:

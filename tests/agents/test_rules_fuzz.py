@@ -15,7 +15,7 @@ from ringfence.trade.description.echo import echo
 
 from tests.agents.read_requests import requests
 
-SAID = [case.said for name in ("rules", "plans") for case in requests(name)]
+SAID = [case.said for name in ("rules", "plans", "phrasings") for case in requests(name)]
 RULES = [case.said for case in requests("rules")]
 WORDS = sorted(lexicon().kinds)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ringfence.agents.brief import Brief, Reply
+from ringfence.agents.brief import Brief, DataFacts, Reply
 from ringfence.base.errors import SettingsError
 
 
@@ -33,7 +33,8 @@ class RulesAgent:
                 cost_usd=0.0,
                 model="rules",
             )
-        found = compile_request(brief.idea, symbols=brief.data.symbols, timeframe=brief.data.timeframe)
+        timeframe = "" if brief.data == DataFacts() else brief.data.timeframe  # nothing is known of the data
+        found = compile_request(brief.idea, symbols=brief.data.symbols, timeframe=timeframe)
         if not isinstance(found, Understood):
             return Reply(
                 text=messages.refuses(found),

@@ -11,6 +11,14 @@ from ringfence.trade.description.model import Line
 
 
 def extreme(r: Reader, given: int | None) -> Line | None:
+    """As `_extreme` has it; that this bar does not count may be said, for so it is."""
+    made = _extreme(r, given)
+    if made is not None and not r.take("EXCLUDING_TODAY"):
+        r.take_all("(", "EXCLUDING_TODAY", ")")
+    return made
+
+
+def _extreme(r: Reader, given: int | None) -> Line | None:
     """20-day high, highest close of the last 20 days, 52-week low."""
     with r.trying() as attempt:
         source = "close" if given is not None and r.take("CLOSE", "CLOSES") else ""
@@ -67,8 +75,10 @@ def band(r: Reader, given: int | None, side: str) -> Line | None:
         given = given if given is not None else prefix_period(r)
         token = r.take(*BANDS)
         if token is None:
-            if where is None or given is not None or r.peek(-1).kind != "BAND":
+            named = r.peek(-1).kind == "BAND" or (where is not None and where.kind == "MIDDLE" and r.right is not None)
+            if where is None or given is not None or not named:
                 return None
+            r.take("LINE")
             attempt.keep()
             return _last_band(r, where.kind, first)
         made = usual_line(BANDS[token.kind])
@@ -95,7 +105,8 @@ def _last_band(r: Reader, where: str, first: int) -> Line:
     last = next((one for one in (r.right, r.it) if one and one.name in BANDS.values()), None)
     if last is None:
         raise r.ask("which band?", ["the lower Bollinger band", "the lower Keltner channel"], first)
-    return replace(last, part=SIDES[where])
+    made = replace(last, part=SIDES[where])
+    return settings(r, made) if r.at("(") else made
 
 
 def cloud(r: Reader, side: str) -> Line | None:

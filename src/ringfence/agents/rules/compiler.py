@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ringfence.agents.rules.collected import Collected
 from ringfence.agents.rules.conditions import all_of
+from ringfence.agents.rules.frames import stated
 from ringfence.agents.rules.pairs import pair
 from ringfence.agents.rules.portfolio import allocation, rotation
 from ringfence.agents.rules.reader import Question, Reader
-from ringfence.agents.rules.statements import Collected, statements
+from ringfence.agents.rules.refusals import cannot
+from ringfence.agents.rules.statements import statements
+from ringfence.agents.rules.switching import switch, switches
 from ringfence.agents.rules.tokens import Token, read_tokens
+from ringfence.trade.description.catalogue import usual_line
+from ringfence.trade.description.echo import line as say_line
 from ringfence.trade.description.lines import lines_of, map_lines
 from ringfence.trade.description.model import (
     AllIn,
@@ -22,6 +28,7 @@ from ringfence.trade.description.model import (
     Exit,
     FixedCash,
     FixedShares,
+    Line,
     Not,
     OnSchedule,
     RiskPerTrade,
@@ -51,8 +58,8 @@ class Misread:
     tokens: tuple[Token, ...] = ()
 
 
-def compile_request(text: str, *, symbols: Sequence[str] = (), timeframe: str = "1d") -> Understood | Misread:
-    """The description of what `text` asks for; every word of it counts."""
+def compile_request(text: str, *, symbols: Sequence[str] = (), timeframe: str = "") -> Understood | Misread:
+    """The description of what `text` asks for; every word of it counts. No `timeframe`: the bars that it names."""
     if len(text) > MOST_CHARACTERS:
         return Misread(reason=f"the request has {len(text):,} characters: say it in {MOST_CHARACTERS:,}")
     tokens = read_tokens(text, symbols)
@@ -60,7 +67,10 @@ def compile_request(text: str, *, symbols: Sequence[str] = (), timeframe: str = 
         return Misread(reason=f"more than {MOST_NESTED} brackets and negations: say it with fewer")
     if not tokens:
         return Misread(reason="there is nothing to read: say what to buy, and when")
-    reader = Reader(tokens=tokens, timeframe=timeframe)
+    named = timeframe or stated(tokens)
+    reader = Reader(tokens=tokens, timeframe=named)
+    if named != (timeframe or "1d"):
+        reader.notices.append(f"it is written for {named} bars: give it such data")
     try:
         made = _read(reader)
     except Question as question:
@@ -102,10 +112,14 @@ def _unread(text: str, reader: Reader) -> Misread:
 
 def _read(reader: Reader) -> Description | str | None:
     kinds = {token.kind for token in reader.tokens}
+    if (question := cannot(reader.tokens)) is not None:
+        raise question
     if "UNKNOWN" in kinds:
         return None
     if kinds & {"PAIR", "ZSCORE", "AGAINST"} or (kinds & {"RATIO", "SPREAD"} and "STDEV" in kinds):
         return pair(reader)
+    if switches(reader.tokens):
+        return switch(reader)
     if kinds & {"ROTATE", "TOP", "BOTTOM", "RANKED"} or _chooses(reader.tokens):
         return rotation(reader)
     if kinds & {"REBALANCE", "BUY_AND_HOLD"} or ("HOLD" in kinds and "EQUALLY" in kinds) or _weighs(reader.tokens):
@@ -116,14 +130,16 @@ def _read(reader: Reader) -> Description | str | None:
 
 def _chooses(tokens: Sequence[Token]) -> bool:
     """hold the 3 of …"""
-    runs = zip(tokens, tokens[1:], tokens[2:])
-    return any(
-        a.kind in ("HOLD", "BUY") and b.kind == "NUM" and c.kind in ("OF", "STOCKS", "EVERY_SYMBOL") for a, b, c in runs
-    )
+    runs = zip(tokens, tokens[1:], tokens[2:], strict=False)
+    chosen = ("OF", "AMONG", "STOCKS", "EVERY_SYMBOL")
+    if any(a.kind in ("HOLD", "BUY") and b.kind == "NUM" and c.kind in chosen for a, b, c in runs):
+        return True
+    ranked = (("NUM", "USE", "HIGHEST"), ("NUM", "USE", "LOWEST"))
+    return any(tuple(t.kind for t in tokens[n : n + 3]) in ranked for n in range(len(tokens)))
 
 
 def _weighs(tokens: Sequence[Token]) -> bool:
-    """hold 60 % SPY …"""
+    """hold 60 % SPY …, a 60/40 portfolio"""
     wanted = ("HOLD", "NUM", "PERCENT")
     if any(tuple(t.kind for t in tokens[n : n + 3]) == wanted for n in range(len(tokens))):
         return True
@@ -140,8 +156,8 @@ def assemble(r: Reader, said: Collected) -> Description | str:
             )
         return 'it does not say when to buy: add for example "buy when RSI drops below 30"'
     symbols = tuple(said.symbols)
-    entries = [Entry(side=e.side, when=all_of([e.when, *said.filters])) for e in said.entries]
-    exits = _sided(entries, said.exits)
+    entries = [Entry(side=e.side, when=all_of([e.when, *said.filters])) for e in dict.fromkeys(said.entries)]
+    exits = _sided(entries, list(dict.fromkeys(said.exits)))
     if said.held and not exits:
         exits = [Exit(side="long", when=Not(part=part)) for part in said.held]
     if said.kept and exits:
@@ -150,7 +166,13 @@ def assemble(r: Reader, said: Collected) -> Description | str:
         return "it says long only, and when to sell short: leave one of them out"
     if "short" in said.left and not any(e.side == "short" for e in entries):
         return 'it says when to cover, and never sells short: write "sell when …", or add "sell short when …"'
+    if said.always_in and (exits or {e.side for e in entries} != {"long", "short"}):
+        return "it says always in the market: say when to buy and when to sell short, and no other exit"
     guards, sizing = said.guards.made(), said.sizing or AllIn()
+    if said.stop_hit and not any((guards.stop, guards.target, guards.trail)):
+        return "it speaks of a stop that is hit, and names none: add for example a 5 % stop loss"
+    if any(getattr(guards, name) is not None for name in said.without):
+        return "it says that there is no stop or target, and names one: leave one of them out"
     if guards.trail is not None and guards.trail.rest and not guards.partials:
         return 'it trails the rest, and sells no part before: add for example "sell half at 5 %"'
     if isinstance(sizing, RiskPerTrade) and guards.stop is None:
@@ -165,8 +187,13 @@ def assemble(r: Reader, said: Collected) -> Description | str:
         return "only one part can be sold by a rule; give the others a gain, for example sell half at 5 %"
     adds = said.adds or (isinstance(sizing, (FixedCash, FixedShares)) and any(_scheduled(e.when) for e in entries))
     plan = Signals(entries=tuple(entries), exits=tuple(exits), guards=guards, sizing=sizing, adds=adds)
+    if r.single and adds:
+        return "it adds to the position, and says that there is one at a time: leave one of them out"
     made = Description(plan=plan, symbols=symbols, every=said.every and not symbols)
     made = _own_lines(made)
+    unused = next((one for one in said.about if not _uses(made, one)), None)
+    if unused is not None:
+        return f"it is about {say_line(unused)}, and no rule uses that: say what it is to do"
     if (
         not exits
         and not any((guards.stop, guards.target, guards.trail, guards.partials, guards.time_stop_bars))
@@ -176,6 +203,12 @@ def assemble(r: Reader, said: Collected) -> Description | str:
         if len(sides) == 1:
             r.notices.append("no exit was given: what it buys it keeps to the end")
     return made
+
+
+def _uses(made: Description, about: Line) -> bool:
+    names = ("ichimoku", "cloud") if about.name in ("ichimoku", "cloud") else (about.name,)
+    usual = about.values == usual_line(about.name).values
+    return any(line.name in names and (usual or line.values == about.values) for line in lines_of(made))
 
 
 def _sided(entries: list[Entry], exits: list[Exit]) -> list[Exit]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ringfence.agents.rules.calendar import calendar
+from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.predicates import predicate
 from ringfence.agents.rules.reader import Reader, period
+from ringfence.agents.rules.scales import scale
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
@@ -13,6 +17,7 @@ from ringfence.trade.description.model import (
     Condition,
     Cross,
     Held,
+    Line,
     Not,
 )
 
@@ -28,7 +33,8 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
     """A whole condition. `leaving`: of an exit, where a percentage without a period is measured from the entry."""
     first = r.i
     wide = r.take("EITHER", "BOTH")
-    part = _unary(r)
+    shared = _shared(r, wide.kind) if wide is not None else None
+    part = shared or _unary(r)
     if part is None:
         r.i = first
         return None
@@ -36,20 +42,56 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
     while (word := _connective(r)) is not None:
         with r.trying() as attempt:
             r.take(",")
-            r.take("AND", "OR", "USE")
-            r.take("BOTH", "EITHER")
+            r.take("AND", "OR", "USE") or (r.take("ON") if r.at("VOLUME", ahead=1) else None)
+            r.take("WHEN") if r.at("ONE_POSITION", ahead=1) else None
+            if word != "or" and r.take("ONE_POSITION"):
+                r.single = True
+                attempt.keep()
+                continue
+            again = r.take("BOTH", "EITHER")
             r.joined = True
-            another = _unary(r) if not r.at(*ACTIONS) else None
+            another = _shared(r, again.kind) if again is not None else None
+            another = another or (_unary(r) if not r.at(*ACTIONS) else None)
             r.joined = False
             if another is None:
                 break
             attempt.keep()
             parts.append(another)
             words.append(word)
-    if wide is not None and wide.kind == "EITHER" and "or" not in words and not r.at("OR"):
+    if shared is None and wide is not None and wide.kind == "EITHER" and "or" not in words and not r.at("OR"):
         r.i = first
         return None
     return _joined(r, parts, words, first)
+
+
+_SHARED = ("IS", "ABOVE", "BELOW", "CROSS", "RISES", "FALLS", "MOVES", "CLOSES", "TURNS", "AT_LEAST", "AT_MOST")
+
+
+def _shared(r: Reader, word: str) -> Condition | None:
+    """both are below 20, either drops below 45: said once of the two lines that were named before."""
+    if not r.at(*_SHARED):
+        return None
+    two, entry = _two_lines(r), r.entry
+    with r.trying() as attempt:
+        r.it, r.entry = two[0] if two else None, None
+        part = predicate(r) if two else None
+        if not two or not isinstance(part, (Compare, Cross, Between)) or part.left != two[0]:
+            raise r.ask(f"{word.lower()} of what?", ["name each of the two lines"], r.i)
+        attempt.keep()
+        r.entry = entry
+    parts: list[Condition] = [replace(part, left=one) for one in two]
+    return all_of(parts) if word == "BOTH" else any_of(parts)
+
+
+def _two_lines(r: Reader) -> tuple[Line, Line] | None:
+    """What the parts of the last entry were about, where there were two; else the two sides of the last comparison."""
+    parts = r.entry.parts if isinstance(r.entry, AllOf) else ()
+    lefts = [part.left for part in parts if isinstance(part, (Compare, Cross, Between)) and isinstance(part.left, Line)]
+    if len(parts) == 2 and len(lefts) == 2 and lefts[0] != lefts[1] and r.it in lefts:
+        return lefts[0], lefts[1]
+    if r.it is None or r.right is None or r.it == r.right or scale(r.it) != scale(r.right):
+        return None
+    return r.it, r.right
 
 
 def _connective(r: Reader) -> str | None:
@@ -57,7 +99,7 @@ def _connective(r: Reader) -> str | None:
         return r.peek().kind.lower()
     if r.at("USE") and r.peek().text == "with":
         return "and"
-    if r.at("ON") and r.peek(1).text in ("green candle", "red candle"):
+    if r.at("ON") and (r.peek(1).text in ("green candle", "red candle") or r.at("VOLUME", ahead=1)):
         return "and"
     if r.at(","):
         return r.peek(1).kind.lower() if r.at("AND", "OR", ahead=1) else ","
@@ -116,7 +158,10 @@ def _unary(r: Reader) -> Condition | None:
         part = calendar(r) or predicate(r)
         if part is not None:
             attempt.keep()
-            return _held(r, part)
+            part = _held(r, part)
+            if r.at("ON"):
+                frame(r)  # on the daily chart
+            return part
     return None
 
 
@@ -143,6 +188,9 @@ def _held(r: Reader, part: Condition) -> Condition:
 
 def opposite(r: Reader, entry: Condition | None, first: int) -> Condition:
     """What "the opposite" of an entry is, where that is clear."""
+    crosses = [part for part in entry.parts if isinstance(part, Cross)] if isinstance(entry, AllOf) else []
+    if len(crosses) == 1 and "cross" in r.peek(-1).text:
+        entry = crosses[0]  # of several conditions the one that is a cross
     if isinstance(entry, Cross) and entry.direction != "either":
         return Cross(left=entry.left, direction="below" if entry.direction == "above" else "above", right=entry.right)
     raise r.ask("the opposite of what?", ["say the rule for the exit in full"], first)

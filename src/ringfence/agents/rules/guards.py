@@ -58,7 +58,7 @@ def distance(r: Reader, *, price: bool = True) -> Distance | None:
                 bars = bars or _atr_period(r)
                 attempt.keep()
                 return Distance(kind="atr", value=value, period=bars or 14)
-    if r.at("ATR") and not r.at("NUM", ahead=1):
+    if r.at("ATR"):
         r.take("ATR")
         return Distance(kind="atr", value=1, period=_atr_period(r) or 14)
     return _price(r) if price else None
@@ -66,9 +66,13 @@ def distance(r: Reader, *, price: bool = True) -> Distance | None:
 
 def _atr_period(r: Reader) -> int | None:
     with r.trying() as attempt:
-        if r.take("(") and (number := r.take("NUM")) and r.take(")"):
+        if r.take("(") and (bars := period(r, bare=True)) is not None and r.take(")"):
             attempt.keep()
-            return int(number.value)
+            return bars
+    number = r.peek()
+    if r.at("NUM") and number.value == int(number.value) and r.at("END", "STOP_MARK", ",", "AND", "BELOW", ahead=1):
+        r.take("NUM")
+        return int(number.value)  # 2 x ATR 20
     return None
 
 
@@ -98,6 +102,29 @@ def from_entry(r: Reader) -> None:
                 attempt.keep()
 
 
+def _from_best(r: Reader, far: Distance) -> None:
+    """from the highest close since entry: as an ATR stop is trailed; one in percent hangs from the best price."""
+    first = r.i
+    with r.trying() as attempt:
+        if not r.take("FROM", "BELOW", "OF", "ABOVE"):
+            return
+        r.take("ITS")
+        best = r.take("PEAK", "HIGHEST", "LOWEST", "HIGH", "LOW")
+        column = r.take("CLOSE", "HIGH", "LOW", "PRICE") if best is not None else None
+        since = r.take("SINCE_ENTRY")
+        if best is None or (best.kind not in ("PEAK",) and column is None and since is None):
+            return
+        attempt.keep()
+    closes = column is not None and column.kind == "CLOSE"
+    plain = best.kind == "PEAK" or (column is not None and column.kind == "PRICE")
+    if not plain and closes != (far.kind == "atr"):
+        raise r.ask(
+            "a trailing stop in percent hangs from the best price, one in average true ranges from the best close",
+            ["trailing stop 5 % from the peak", "trailing stop 3 ATR from the highest close"],
+            first,
+        )
+
+
 def guard(r: Reader, g: Guarding) -> bool:
     """One guard; False with nothing read."""
     return _noun_first(r, g) or _distance_first(r, g) or _reward(r, g) or _time_stop(r, g)
@@ -118,6 +145,9 @@ def _noun_first(r: Reader, g: Guarding) -> bool:
         far = distance(r)
         if far is None:
             return False
+        if token.kind == "TRAIL":
+            r.take("STOP")
+            _from_best(r, far)
         from_entry(r)
         r.take("GAIN", "LOSS")
         rest = _of_rest(r) or rest
@@ -144,6 +174,8 @@ def _distance_first(r: Reader, g: Guarding) -> bool:
         if far is None or token is None:
             return False
         r.take("STOP")
+        if token.kind == "TRAIL":
+            _from_best(r, far)
         from_entry(r)
         rest = _of_rest(r)
         attempt.keep()
@@ -218,7 +250,7 @@ def after_bars(r: Reader, *, held: bool = False) -> int | None:
             attempt.keep()
             return 1
         word = r.take("AFTER", "FOR")
-        r.skip("AT_MOST", "HOLD", "IT")
+        r.skip("AT_MOST", "HOLD", "IT", "FOR")
         bars = period(r)
         if bars is not None and not r.at("CONSECUTIVE") and (r.take("LATER") or word or held):
             attempt.keep()

@@ -8,13 +8,26 @@ from ringfence.agents.rules.calendar import calendar
 from ringfence.agents.rules.conditions import any_of, condition, opposite
 from ringfence.agents.rules.guards import after_bars, distance, from_entry, guard
 from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.operands import operand
 from ringfence.agents.rules.reader import UNITS, Reader, percent
+from ringfence.agents.rules.scales import scale
 from ringfence.agents.rules.settings import NAMES
-from ringfence.trade.description.catalogue import KINDS
-from ringfence.trade.description.model import Compare, Condition, Distance, Exit, Line, Not, Number, Partial, Side
+from ringfence.trade.description.catalogue import KINDS, PRICES
+from ringfence.trade.description.model import (
+    Compare,
+    Condition,
+    Distance,
+    Exit,
+    FixedShares,
+    Line,
+    Not,
+    Number,
+    Partial,
+    Side,
+)
 
 if TYPE_CHECKING:
-    from ringfence.agents.rules.statements import Collected
+    from ringfence.agents.rules.collected import Collected
 
 _PARTS = {"HALF": 50, "THIRD": 33.33, "QUARTER": 25}
 _VERBS = ("SELL", "EXIT", "COVER", "TARGET", "REST", "HALF", "THIRD", "QUARTER", "ANOTHER", "CLOSE")
@@ -43,6 +56,9 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
     if rest and not said.guards.partials and all(e.portion >= 100 for e in said.exits):
         return False  # the rest of what?
     r.skip("IT", "POSITION", "NEXT_OPEN")
+    if r.at("NUM") and isinstance(said.sizing, FixedShares) and r.peek().value == said.sizing.count:
+        r.take("NUM")  # sell all 200
+        r.skip("SHARES", "POSITION")
     if r.take_all("OF", "POSITION") or r.take_all("OF", "IT"):
         pass
     if r.at("SYMBOL") and not _whose(r, said):
@@ -54,14 +70,16 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
     while True:
         with r.trying() as attempt:
             if read:
-                r.take(",")
-                if not r.take("OR"):
+                listed = r.take(",") is not None and r.at("NUM") and r.peek().text[0] in "+-"
+                if not r.take("OR") and not listed:
                     break
             r.take("EITHER")
             if read:
                 r.take("WHEN") if r.peek().text in ("if", "when") else None
             if _measured(r, said, portion, first, rest=rest, side=side):
                 pass
+            elif r.take("STOP_HIT") or r.take_all("WHEN", "STOP_HIT"):
+                said.stop_hit = True
             else:
                 part = _rule(r, bare=True)
                 if part is None and token is not None and token.kind in ("TARGET", "EXIT", "SELL", "REST", "COVER"):
@@ -73,6 +91,8 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
             read = True
     if found:
         _add(said, any_of(found), side, portion)
+    if not read and said.guards.time_stop_bars and portion is None and token is not None:
+        return r.at("END", "STOP_MARK", ",")  # hold it for 10 days, then sell
     return read
 
 
@@ -146,14 +166,25 @@ def _rule(r: Reader, *, bare: bool) -> Condition | None:
             and word.kind == "AT"
             and not r.at(*NAMES, "BULLISH", "BEARISH", "GOLDEN_CROSS", "DEATH_CROSS")
         ):
-            part = _at_number(r)
+            part = condition(r) if r.at("NEW") or r.at(*UNITS, ahead=1) else _at_number(r)
             if part is not None:
                 attempt.keep()
             return part
-        part = condition(r, leaving=True)
+        part = condition(r, leaving=True) or _beside(r, word is None)
         if part is not None:
             attempt.keep()
         return part
+
+
+def _beside(r: Reader, bare: bool) -> Condition | None:
+    """sell below the 20-day average: the close, and a line."""
+    token = r.take("ABOVE", "BELOW") if bare else None
+    if token is None:
+        return None
+    right = operand(r, Line(name="close"), token.kind.lower())
+    if not isinstance(right, Line) or scale(right) != "price":
+        return None
+    return Compare(left=Line(name="close"), level="above" if token.kind == "ABOVE" else "below", right=right)
 
 
 def _at_number(r: Reader) -> Condition | None:
@@ -171,8 +202,8 @@ def _at_number(r: Reader) -> Condition | None:
 def _otherwise(r: Reader) -> bool:
     """sell otherwise, sell when it is not."""
     with r.trying() as attempt:
-        said = r.take("OTHERWISE") or (r.take("IT") and r.take("IS") and r.take("NOT"))
-        if said and r.at("END", "STOP_MARK", ","):
+        said = r.take("OTHERWISE", "NO_LONGER") or (r.take("IT") and r.take("IS") and r.take("NOT"))
+        if said and r.at("END", "STOP_MARK", ",", "AND", "USE", "OR"):
             attempt.keep()
             return True
     return False
@@ -184,7 +215,7 @@ def _at_line(r: Reader, side: Side) -> Condition | None:
         if not r.take("AT", "ON"):
             return None
         made = line(r)
-        if made is None or made.name in ("close", "open", "high", "low", "volume") or KINDS[made.name].scale:
+        if made is None or made.name in (*PRICES, "highest", "lowest") or KINDS[made.name].scale:
             return None
         attempt.keep()
         up = side == "long"
@@ -200,7 +231,7 @@ def _measured(r: Reader, said: Collected, portion: float | None, first: int, *, 
             attempt.keep()
             return said.guards.set(r, "time_stop_bars", bars, first)
     with r.trying() as attempt:
-        r.skip("USE", "AT", "ON", "BY")
+        r.skip("USE", "AT", "ON", "BY", "COLON")
         if rest and r.at("TRAIL", "NUM", "STOP", "TARGET") and _guard_of_rest(r, said):
             attempt.keep()
             return True
@@ -243,6 +274,7 @@ def _gain(r: Reader, side: Side) -> tuple[Distance | None, bool]:
     r.skip("IT", "PRICE", "POSITION", "IS", "MOVES", "TRADE", "CLOSE")
     named = r.take("GAIN", "LOSS", "RISES", "FALLS")
     r.skip("REACHES", "OF", "IS", "BY", "AT", "ABOVE", "AT_LEAST") if named else r.skip("REACHES", "AT_LEAST")
+    sign = r.peek().text[:1] if r.at("NUM") else ""
     far = distance(r, price=False)
     if far is None:
         return None, False
@@ -257,10 +289,13 @@ def _gain(r: Reader, side: Side) -> tuple[Distance | None, bool]:
         from_entry(r)
     if r.at("IN", "ABOVE") and r.at("NUM", "PREVIOUS", ahead=1):
         return None, False  # a change over a period, which is a condition
-    if named is None and after is None and (word is None or word.kind not in ("AT", "FOR")):
+    signed = sign in ("+", "-")
+    if named is None and after is None and not signed and (word is None or word.kind not in ("AT", "FOR")):
         return None, False
     del more
     words = {token.kind for token in (named, after) if token is not None}
+    if signed and not words:
+        return far, sign == "+"
     if side == "short":  # a price that falls is what it waits for
         turned = {"RISES": "FALLS", "FALLS": "RISES", "ABOVE": "BELOW", "BELOW": "ABOVE"}
         words = {turned.get(word, word) for word in words}

@@ -11,9 +11,12 @@ from importlib.resources import files
 NUMBER_WORDS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
     "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
-    "sixteen": 16, "eighteen": 18, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60,
-    "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100,
+    "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30,
+    "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100,
+    "thousand": 1000, "dozen": 12,
 }  # fmt: skip
+
+COINS = frozenset({"BTC", "ETH", "SOL", "XRP", "DOGE", "LTC", "ADA", "AVAX"})
 
 _IRREGULAR = {
     "get": ("gets", "getting", "got"), "go": ("goes", "going", "went"), "sell": ("sells", "selling", "sold"),
@@ -43,6 +46,7 @@ class Lexicon:
     kinds: dict[str, str]  # phrase -> canonical word
     fillers: frozenset[str]
     longest: int  # words of the longest phrase
+    titles: frozenset[str]  # what a strategy may be called, also where a phrase means something elsewhere
 
 
 @cache
@@ -64,11 +68,17 @@ def lexicon() -> Lexicon:
             bare = " ".join(word for word in phrase.split() if word not in fillers)
             if bare:
                 kinds.setdefault(bare, kind)
-    return Lexicon(kinds=kinds, fillers=fillers, longest=max(phrase.count(" ") + 1 for phrase in kinds))
+    titles = frozenset(phrase for kind, phrases in entries if kind in ("TITLE", "PLEASE") for phrase in phrases)
+    longest = max(phrase.count(" ") + 1 for phrase in kinds)
+    return Lexicon(kinds=kinds, fillers=fillers, longest=longest, titles=titles)
 
 
-def phrases_of(kind: str) -> list[str]:
-    return [phrase for phrase, canonical in lexicon().kinds.items() if canonical == kind]
+@cache
+def companies() -> dict[str, str]:
+    """What a company or a coin is called, in small letters -> its ticker."""
+    text = files("ringfence.agents.rules").joinpath("companies.txt").read_text(encoding="utf-8")
+    lines = [line.partition(":") for line in text.splitlines() if line and not line.startswith("#")]
+    return {" ".join(name.split()): ticker for ticker, _, names in lines for name in names.split(",")}
 
 
 def _entries(text: str) -> Iterator[tuple[str, list[str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.channels import band, cloud, extreme
-from ringfence.agents.rules.reader import UNITS, Reader, period
+from ringfence.agents.rules.reader import UNITS, Reader, minutes, period
 from ringfence.agents.rules.settings import (
     AVERAGES,
     COLUMNS,
@@ -56,7 +56,7 @@ def line(r: Reader, against: Line | None = None, side: str = "") -> Line | None:
 
 def _owner(r: Reader) -> str:
     """A ticker before a line is whose line it is; "of" may follow it in the other order."""
-    if r.at("SYMBOL") and not r.at("AND", ",", "OR", "COLON", ahead=1):
+    if r.at("SYMBOL") and not r.at("AND", ",", "OR", "COLON", "SYMBOL", ahead=1):
         token = r.take("SYMBOL")
         assert token is not None
         return token.text
@@ -73,7 +73,9 @@ def _adjective(r: Reader) -> str:
     token = r.take(*TIMEFRAMES)
     if token is not None:
         return _frame(r, TIMEFRAMES[token.kind])
-    if r.at("NUM") and r.at("MINUTE", "HOUR", ahead=1) and r.at(*NAMES, "NUM", ahead=2):
+    lasts = r.at("ROC", "HIGH", "LOW", "MOMENTUM", ahead=2)  # the 24-hour change is one over 24 hours
+    lasts = lasts or (r.at(*AVERAGES, "AVERAGE", ahead=2) and not r.at("NUM", "(", ahead=3))
+    if r.at("NUM") and r.at("MINUTE", "HOUR", ahead=1) and r.at(*NAMES, "NUM", ahead=2) and not lasts:
         count, unit = r.take("NUM"), r.take("MINUTE", "HOUR")
         assert count is not None and unit is not None
         return _frame(r, f"{count.value:g}{SUFFIXES[unit.kind]}")
@@ -82,17 +84,11 @@ def _adjective(r: Reader) -> str:
 
 def _frame(r: Reader, frame: str) -> str:
     """Coarser bars than the data's own; finer ones it does not have."""
-    if frame == r.timeframe:
+    if minutes(frame) == minutes(r.timeframe):
         return ""
-    if _minutes(frame) < _minutes(r.timeframe):
+    if minutes(frame) < minutes(r.timeframe):
         raise r.ask(f"the data has {r.timeframe} bars, and {frame} bars cannot be made of them", ["weekly"], r.i - 1)
     return frame
-
-
-def _minutes(frame: str) -> float:
-    count = frame.rstrip("mohdw")
-    unit = frame[len(count) :]
-    return float(count) * {"m": 1, "h": 60, "d": 1440, "w": 10_080, "mo": 43_200}.get(unit, 0)
 
 
 def _named(r: Reader, against: Line | None, side: str) -> Line | None:
@@ -102,7 +98,7 @@ def _named(r: Reader, against: Line | None, side: str) -> Line | None:
     given = prefix_period(r)
     r.take("NEW")
     made = _by_name(r, given, against, side)
-    if made is None or (given is not None and made.values[:1] != (given,)):
+    if made is None or (given is not None and given not in made.values[: 2 if made.part == "base" else 1]):
         r.i = start
         return None
     return made
@@ -134,6 +130,9 @@ def _simple(r: Reader, kind: str, given: int | None, text: str) -> Line:
     if given is not None and made.values:
         return _said(r, replace(made, values=(given, *made.values[1:])))
     first = r.i
+    if kind == "VWAP" and minutes(r.timeframe) < minutes("1d") and not r.at("(", "NUM", "OF", "IN", "ABOVE"):
+        r.notices.append("VWAP is that of the session, as is customary within a day")
+        return usual_line("session_vwap")
     made = _said(r, settings(r, made)) if made.values else made
     if kind == "ROC" and r.i == first and text not in ("roc", "rate of change"):
         raise r.ask(
@@ -158,15 +157,33 @@ def _parted(r: Reader, kind: str, given: int | None) -> Line:
     name, part = PARTED[kind]
     made = usual_line(name, part)
     if given is not None and made.values:
-        made = replace(made, values=(given, *made.values[1:]))
+        made = replace(made, values=_with_period(made, given))
     words = PART_WORDS.get(name, {})
-    made = settings(r, made)
-    if given is not None and made.values and made.values[0] != given:
+    made = _own_setting(r, made) if kind in ("KIJUN", "SPAN_A", "SPAN_B") else settings(r, made)
+    if given is not None and made.values and made.values != _with_period(made, given):
         raise r.ask(f"two periods for the {KINDS[name].english}", ["say one of them"], first)
+    made = _said(r, made) if made.values else made
     token = r.take(*words) if words else None
     if token is not None:
         made = replace(settings(r, made), part=words[token.kind])
     return made
+
+
+def _with_period(made: Line, given: int) -> tuple[float, ...]:
+    if made.part == "base":
+        return (made.values[0], given, *made.values[2:])
+    return (given, *made.values[1:])
+
+
+def _own_setting(r: Reader, made: Line) -> Line:
+    """Kijun(26): one number is its own period, which is not the first of Ichimoku's."""
+    first = r.i
+    given = settings(r, made)
+    if r.i == first or given.values[1:] != made.values[1:]:
+        return given
+    if made.part != "base":
+        raise r.ask(f"which setting of the {made.part.replace('_', ' ')}?", ["Ichimoku (9, 26, 52)"], first)
+    return replace(made, values=(made.values[0], given.values[0], *made.values[2:]))
 
 
 def _average(r: Reader, given: int | None, against: Line | None) -> Line | None:
@@ -196,6 +213,10 @@ def _average(r: Reader, given: int | None, against: Line | None) -> Line | None:
         if unsaid and last is not None and token.kind in ("AVERAGE", last.name.upper()):
             attempt.keep()
             return last  # back at the average
+        band = next((one for one in (r.right, r.it) if one and one.name == "bollinger"), None)
+        if unsaid and band is not None and token.kind in ("AVERAGE", "SMA"):
+            attempt.keep()
+            return replace(band, name="sma", values=band.values[:1], part="", ago=0)  # the mean that the band is of
         if unsaid:
             words = token.text
             raise r.ask(
@@ -226,6 +247,8 @@ def _finish(r: Reader, made: Line, *, before: bool) -> Line:
         r.take("DAY", "BAR")
         before = True
     made = _on_chart(r, made)
+    if made.name == "momentum" and r.at("("):
+        _defined(r, made)
     if before:
         made = replace(made, ago=made.ago + 1)
     with r.trying() as attempt:
@@ -236,10 +259,19 @@ def _finish(r: Reader, made: Line, *, before: bool) -> Line:
     return made
 
 
+def _defined(r: Reader, made: Line) -> None:
+    """10-day momentum (close minus close 10 days ago): what it is, said again."""
+    with r.trying() as attempt:
+        r.take("(")
+        said = r.take("CLOSE", "PRICE") and r.take("MINUS") and r.take("CLOSE", "PRICE")
+        if said and period(r) == made.values[0] and r.take("AGO") and r.take(")"):
+            attempt.keep()
+
+
 def _on_chart(r: Reader, made: Line) -> Line:
     """on the weekly chart, on 1w bars."""
     with r.trying() as attempt:
-        if r.take("ON") is None:
+        if made.timeframe or r.take("ON") is None:
             return made
         token = r.take(*TIMEFRAMES)
         frame = TIMEFRAMES[token.kind] if token else ""

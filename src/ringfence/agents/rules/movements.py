@@ -6,6 +6,8 @@ from ringfence.agents.rules.operands import operand
 from ringfence.agents.rules.reader import UNITS, Reader, percent, period
 from ringfence.trade.description.model import Beyond, Change, Compare, Condition, Level, Line, Operand, Trend
 
+_IN_A_DAY = ("close", "closes", "closed", "closing", "finish", "finishes", "finished", "ends", "end", "ended")
+
 
 def trend(r: Reader, left: Operand, first: int) -> Condition | None:
     """is rising, has fallen for 3 days, rises 3 bars in a row."""
@@ -53,6 +55,8 @@ def change(r: Reader, left: Operand, first: int) -> Condition | None:
                 return Compare(left=left, level=levels[0] if up else levels[1],
                                right=Beyond(line=right, percent=size if up else -size))  # fmt: skip
     bars = span(r)
+    if bars is None and token.text.split()[0] in _IN_A_DAY:
+        bars = 1  # it closes up 3 %
     if bars is None:
         return None
     return Change(line=left, way="up" if up else "down", percent=size, bars=bars, strict=hard)
@@ -60,6 +64,8 @@ def change(r: Reader, left: Operand, first: int) -> Condition | None:
 
 def span(r: Reader) -> int | None:
     """in 3 days, over the last month, within 5 bars, on the day, in one bar."""
+    if r.peek().text == "today" and r.take("CURRENT"):
+        return 1
     with r.trying() as attempt:
         if r.take("IN", "ABOVE", "BETWEEN", "FOR", "ON", "AFTER", "FROM") is None:
             return None

@@ -21,6 +21,7 @@ from ringfence.trade.description.model import (
 
 _BARE = "?"  # a period whose line has not been named: "the 50-day crosses the 200-day average"
 _PERCENT_LINES = ("roc", "volatility", "rsi", "stochastic", "adx", "mfi", "williams_r")
+_OVER = ("END", "STOP_MARK", ",", "AND", "OR", ")", "THEN", "BUY", "SELL", "SHORT")
 _AVERAGES = ("sma", "ema", "wma")
 
 
@@ -53,9 +54,18 @@ def _meant(r: Reader, against: Operand | None) -> Line | None:
 def _it_was(r: Reader, against: Line) -> Line | None:
     """higher than it was 10 days ago."""
     with r.trying() as attempt:
-        if r.take("IT") and r.take("IS") and (bars := period(r)) is not None and r.take("AGO"):
+        said = r.take_all("IT", "IS") or r.take_all("ITS", "LINE")
+        if said and (bars := period(r)) is not None and r.take("AGO"):
             attempt.keep()
             return replace(against, ago=against.ago + bars)
+    with r.trying() as attempt:
+        r.take("ON")
+        r.take_all("IT", "IS")
+        before = r.take("PREVIOUS")
+        r.take("DAY", "BAR")
+        if before is not None and before.text not in ("last", "past") and r.at(*_OVER):
+            attempt.keep()
+            return replace(against, ago=against.ago + 1)  # higher than on the previous bar, than yesterday
     return None
 
 
@@ -67,7 +77,7 @@ def deviations(r: Reader) -> tuple[str, Line] | None:
             return None
         side = r.take("ABOVE", "BELOW")
         mean = line(r) if side is not None else None
-        if side is None or mean is None or mean.name != "sma" or mean.source:
+        if side is None or mean is None or mean.name != "sma" or mean.source or mean.ago:
             return None
         attempt.keep()
         part = "upper" if side.kind == "ABOVE" else "lower"
@@ -194,8 +204,8 @@ def pair_of_averages(r: Reader) -> tuple[Line, Line] | None:
 
 
 def line_name(r: Reader) -> str | None:
-    token = r.take("SMA", "EMA", "WMA")
-    return token.kind.lower() if token else None
+    token = r.take("SMA", "EMA", "WMA", "AVERAGE")
+    return None if token is None else "sma" if token.kind == "AVERAGE" else token.kind.lower()
 
 
 def both_averages(r: Reader) -> tuple[Line, Line] | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ringfence.agents.rules.collected import SEPARATORS, Collected, symbols
 from ringfence.agents.rules.reader import Reader, period
-from ringfence.agents.rules.statements import SEPARATORS, Collected, symbols
 from ringfence.trade.description.model import Description, Pair
 
 # What a number of a pair may follow, and what may stand between the two.
@@ -18,28 +18,52 @@ _BETWEEN = (
 )  # fmt: skip
 
 
+_ENDS = ("STOP_MARK", "COLON", "EXIT", "STOP", "GIVE_UP", "OPPOSITE", "COVER")
+
+
+def _check_sides(r: Reader) -> None:
+    """A pair sells its first instrument where the measure is high, and buys it where it is low: never the other way."""
+    names = list(dict.fromkeys(token.text for token in r.tokens if token.kind == "SYMBOL"))
+    stance = ""  # what is done with the first instrument
+    for n, token in enumerate(r.tokens):
+        after = r.tokens[n + 1] if n + 1 < len(r.tokens) else None
+        if token.kind in _ENDS:
+            stance = ""
+        elif token.kind in ("BUY", "LONG", "SHORT", "SELL") and after is not None:
+            first = after.kind in ("RATIO", "SPREAD") or after.text == names[0]
+            bought = token.kind in ("BUY", "LONG")
+            if first or after.text in names[1:]:
+                stance = "buy" if bought == first else "sell"
+        elif token.kind in ("ABOVE", "BELOW", "AT_LEAST", "AT_MOST") and after is not None and after.kind == "NUM":
+            high = token.kind in ("ABOVE", "AT_LEAST")
+            if stance and (stance == "sell") != high:
+                raise r.ask(
+                    "a pair sells its first instrument where the ratio is high, and buys it where it is low",
+                    ["name the two in the other order, as the ratio is taken"],
+                    n,
+                )
+
+
 def pair(r: Reader) -> Description | None:
     """Trade KO against PEP by the ratio over 60 bars: enter at 2, exit at 0 standard deviations."""
     said, first = Collected(), r.i
     found: dict[str, float] = {}
-    measure = ""
+    _check_sides(r)
+    kinds = {token.kind for token in r.tokens}
+    if {"RATIO", "SPREAD"} <= kinds:
+        raise r.ask("the ratio or the spread?", ["by the ratio", "by the spread"], first)
     while not r.at("END"):
-        with r.trying() as attempt:
-            if r.take("RATIO", "SPREAD"):
-                kind = "ratio" if r.peek(-1).kind == "RATIO" else "spread"
-                if measure and measure != kind:
-                    raise r.ask("the ratio or the spread?", ["by the ratio", "by the spread"], first)
-                measure = kind
-                attempt.keep()
-                continue
+        if r.at("BUY", "LONG", "SHORT", "SELL") and r.at("RATIO", "SPREAD", "SYMBOL", ahead=1):
+            r.take("BUY", "LONG", "SHORT", "SELL")
+            continue
         if _pair_number(r, found, first) or _window(r, found, first):
             continue
         if symbols(r, said):
             r.take("AGAINST")
             continue
         if not r.take(
-            *SEPARATORS, "PAIR", "TRADE", "AGAINST", "BETWEEN", "BY", "OF", "IN", "FOR", "ON", "USE", "ZSCORE",
-            "STRATEGY", "STDEV", "ITS", "WHEN", "IS", "PRICE", "TO", "AT", "FROM", "AVERAGE",
+            *SEPARATORS, "RATIO", "SPREAD", "PAIR", "TRADE", "AGAINST", "BETWEEN", "BY", "OF", "IN", "FOR", "ON", "USE",
+            "ZSCORE", "STRATEGY", "STDEV", "AWAY", "ITS", "IT", "WHEN", "IS", "PRICE", "TO", "AT", "FROM", "AVERAGE",
         ):  # fmt: skip
             return None
     if len(said.symbols) != 2:
@@ -51,7 +75,7 @@ def pair(r: Reader) -> Description | None:
     if "entry" not in found:
         raise r.ask("enter at how many standard deviations?", ["enter at 2 standard deviations"], first)
     plan = Pair(
-        measure="spread" if measure == "spread" else "ratio",
+        measure="spread" if "SPREAD" in kinds else "ratio",
         period=int(found.get("period", 60)),
         entry=found["entry"],
         exit=found.get("exit", 0),

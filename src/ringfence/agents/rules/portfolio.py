@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ringfence.agents.rules.calendar import calendar, schedule
+from ringfence.agents.rules.collected import SEPARATORS, Collected, symbols
 from ringfence.agents.rules.conditions import condition
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.reader import UNITS, Reader, percent, period
-from ringfence.agents.rules.statements import SEPARATORS, Collected, symbols
 from ringfence.trade.description.model import (
     Allocation,
     Compare,
@@ -87,7 +87,17 @@ def allocation(r: Reader) -> Description | None:
 
 
 def _weighed(r: Reader, h: _Holding) -> bool:
-    """60 % SPY, 60 % in SPY, SPY 60 %."""
+    """60 % SPY, 60 % in SPY, SPY 60 %, 60/40 SPY and TLT."""
+    with r.trying() as attempt:
+        shares: list[float] = []
+        while (number := r.take("NUM")) is not None:
+            shares.append(number.value)
+            r.take("SLASH")
+        r.skip("EQUITY", "STRATEGY", "OF", "IN", "SIZE")
+        if len(shares) > 1 and not h.said.symbols and symbols(r, h.said) and len(h.said.symbols) == len(shares):
+            attempt.keep()
+            h.weights = shares
+            return True
     with r.trying() as attempt:
         size = percent(r)
         if size is not None and r.peek().text == "each":
@@ -141,7 +151,8 @@ def rotation(r: Reader) -> Description | None:
     if t.rebalance is None:
         raise r.ask("how often is it chosen anew?", ["rebalance monthly", "rebalance weekly"], first)
     names = tuple(t.said.symbols)
-    if names and not 1 <= (t.count or 1) < len(names):
+    filtered = t.only is not None and t.count == len(names)  # those of them all for which it holds
+    if names and not filtered and not 1 <= (t.count or 1) < len(names):
         raise r.ask(f"the best {t.count} of {len(names)} is no choice", ["name more instruments"], first)
     plan = Rotation(
         count=t.count or 1, rank=t.rank, highest=t.highest, rebalance=t.rebalance, only=t.only, otherwise=t.otherwise
@@ -161,10 +172,10 @@ def _rotating(r: Reader, t: _Turning) -> bool:
         token = r.take("SYMBOL")
         t.otherwise = token.text if token else ""
         return token is not None or r.take("EQUITY") is not None or r.peek(-1).kind == "EXIT"
-    if _only(r, t):
+    if _only(r, t) or _cash_if_negative(r, t):
         return True
     if r.at("TOP", "BOTTOM", "HIGHEST", "LOWEST") or (
-        r.at("NUM") and r.at("TOP", "BOTTOM", "STOCKS", "OF", "EVERY_SYMBOL", ahead=1)
+        r.at("NUM") and r.at("TOP", "BOTTOM", "STOCKS", "OF", "AMONG", "EVERY_SYMBOL", "USE", ahead=1)
     ):
         return _choice(r, t)
     if r.take("RANKED", "BY", "USE", "IN", "AMONG", "OF", "FROM", "ON", "FOR") and (
@@ -173,6 +184,8 @@ def _rotating(r: Reader, t: _Turning) -> bool:
         return True
     if symbols(r, t.said):
         return True
+    if r.at("TURNS") and r.peek().text.startswith("switch"):
+        return r.take("TURNS") is not None  # switch monthly
     if r.take(
         "HOLD",
         "BUY",
@@ -219,6 +232,8 @@ def _choice(r: Reader, t: _Turning) -> bool:
 def _rank(r: Reader, t: _Turning) -> bool:
     with r.trying() as attempt:
         r.skip("RANKED", "BY", "ITS", "USE", "IN")
+        if r.at("SYMBOL"):
+            return False  # one of those that are ranked
         if r.peek().text == "over":
             r.take("ABOVE")
         order = r.take("HIGHEST", "LOWEST")
@@ -268,6 +283,19 @@ def _only(r: Reader, t: _Turning) -> bool:
         t.only = made
         attempt.keep()
         return True
+
+
+def _cash_if_negative(r: Reader, t: _Turning) -> bool:
+    """go to cash if the return is negative: only those that have not lost."""
+    with r.trying() as attempt:
+        if not r.take("EXIT") or not r.take("WHEN") or t.rank is None:
+            return False
+        r.skip("ITS")
+        if r.take("ROC", "MOMENTUM", "IT") and r.take("IS") and r.take("NEGATIVE"):
+            attempt.keep()
+            t.only = Compare(left=t.rank, level="at_least", right=Number(value=0))
+            return True
+    return False
 
 
 def _positive(r: Reader, t: _Turning) -> Condition | None:

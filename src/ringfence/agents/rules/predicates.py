@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ringfence.agents.rules.arriving import reaching, returning, rising_to
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.movements import change, span, trend
 from ringfence.agents.rules.operands import operand, pair_of_averages, settle
-from ringfence.agents.rules.reader import UNITS, Reader, percent
-from ringfence.agents.rules.scales import fitting
+from ringfence.agents.rules.reader import UNITS, Attempt, Reader, percent, period
+from ringfence.agents.rules.scales import fitting, line_in
 from ringfence.agents.rules.settings import NAMES
-from ringfence.agents.rules.verbs import broken, crossing, level, reaching, turning
+from ringfence.agents.rules.verbs import broken, crossing, level, turning
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
     AllOf,
@@ -28,11 +29,23 @@ from ringfence.trade.description.model import (
     Trend,
 )
 
+_OVER = ("END", "STOP_MARK", ",", "AND", "USE", "SELL", "EXIT", ")", "THEN", "IN", "FOR")  # where a rule is over
 _GOLDEN = {"GOLDEN_CROSS": "above", "DEATH_CROSS": "below"}
 
 
 def predicate(r: Reader) -> Condition | None:
-    for read in (_golden, _shape, _nominal, _gap, _streak, _named_cross, _averages_cross, _comparison):
+    for read in (
+        _golden,
+        _shape,
+        _nominal,
+        _gap,
+        _streak,
+        _first_day,
+        _extreme,
+        _named_cross,
+        _averages_cross,
+        _comparison,
+    ):
         made = read(r)
         if made is not None:
             return made
@@ -49,7 +62,8 @@ def _golden(r: Reader) -> Condition | None:
             return None
         fast, slow = Line(name="sma", values=(50,)), Line(name="sma", values=(200,))
         with r.trying() as named:
-            if r.take("OF") and (found := pair_of_averages(r)):
+            bracket = r.take("OF", "(")
+            if bracket is not None and (found := pair_of_averages(r)) and (bracket.kind == "OF" or r.take(")")):
                 fast, slow = found
                 named.keep()
         r.take("HAPPENS")
@@ -120,9 +134,14 @@ def _averages_cross(r: Reader) -> Condition | None:
 def _shape(r: Reader) -> Condition | None:
     """green candle, the bar closes up: the close above the open."""
     with r.trying() as attempt:
+        bar = r.take("BAR") if r.peek().text in ("candle", "bar", "candlestick") else None
         r.take("ON", "IS")
+        if bar is not None and (mood := r.take("BULLISH", "BEARISH")):
+            attempt.keep()
+            way: Level = "above" if mood.kind == "BULLISH" else "below"
+            return Compare(left=Line(name="close"), level=way, right=Line(name="open"))
         token = r.take("RISES", "FALLS")
-        if token is None or token.text not in ("green candle", "red candle"):
+        if bar is not None or token is None or token.text not in ("green candle", "red candle"):
             return None
         attempt.keep()
         side = "above" if token.kind == "RISES" else "below"
@@ -136,6 +155,9 @@ def _nominal(r: Reader) -> Condition | None:
         word = r.take("ABOVE", "AT_LEAST")
         size = percent(r)
         way = r.take("RISES", "FALLS") if size is not None else None
+        if size is not None and way is not None and r.at("FROM", "BELOW", "ABOVE"):
+            r.take("FROM", "BELOW", "ABOVE")
+            return _from_line(r, attempt, size, up=way.kind == "RISES", hard=word is not None and word.kind == "ABOVE")
         bars = span(r) if way is not None else None
         if size is None or way is None or bars is None:
             return None
@@ -144,6 +166,17 @@ def _nominal(r: Reader) -> Condition | None:
         return Change(
             line=Line(name="close"), way="up" if way.kind == "RISES" else "down", percent=size, bars=bars, strict=hard
         )
+
+
+def _from_line(r: Reader, attempt: Attempt, size: float, *, up: bool, hard: bool) -> Condition | None:
+    """a 10 % drop from its 50-day high."""
+    made = line(r)
+    if made is None:
+        return None
+    attempt.keep()
+    levels: tuple[Level, Level] = ("above", "below") if hard else ("at_least", "at_most")
+    r.it, r.right = Line(name="close"), made
+    return Compare(left=r.it, level=levels[not up], right=Beyond(line=made, percent=size if up else -size))
 
 
 def _gap(r: Reader) -> Condition | None:
@@ -158,6 +191,7 @@ def _gap(r: Reader) -> Condition | None:
         size = percent(r)
         if way is None:
             return None
+        r.take_all("AT", "OPEN")
         up = way.kind in ("RISES", "ABOVE")
         last = Line(name="close", ago=1)
         right: Operand = last if size is None else Beyond(line=last, percent=size if up else -size)
@@ -193,9 +227,46 @@ def _streak(r: Reader) -> Condition | None:
         return Trend(line=Line(name="close"), way="up" if way.kind == "RISES" else "down", bars=int(number.value))
 
 
+def _first_day(r: Reader) -> Condition | None:
+    """the first up close, any red day."""
+    with r.trying() as attempt:
+        r.take("ON", "AFTER", "AT")
+        said = r.take("FIRST", "EVERY", "NEXT")
+        token = r.take("RISES", "FALLS")
+        if token is None or not token.text.endswith((" close", " day", " bar")):
+            return None
+        if said is None and not r.at("END", "STOP_MARK", ",", "AND", "OR", "USE"):
+            return None
+        attempt.keep()
+        return Trend(line=Line(name="close"), way="up" if token.kind == "RISES" else "down", bars=1)
+
+
+def _extreme(r: Reader) -> Condition | None:
+    """at a new 20-day high, a 55-day breakout: the close beyond it."""
+    with r.trying() as attempt:
+        r.take("ON", "AT")
+        r.skip("NEW")
+        if r.at("NUM") and (bars := period(r)) is not None and r.peek().text == "breakout":
+            r.take("MOVES")
+            r.skip("RISES", "LONG") if r.peek().text in ("to upside", "on long side", "on upside") else None
+            attempt.keep()
+            r.it, r.right = Line(name="close"), Line(name="highest", values=(bars,), ago=1)
+            return Cross(left=r.it, direction="above", right=r.right)
+    with r.trying() as attempt:
+        r.take("ON", "AT")
+        made = line(r)
+        if made is None or made.name not in ("highest", "lowest") or not r.at(*_OVER):
+            return None
+        attempt.keep()
+        r.it, r.right = Line(name="close", symbol=made.symbol), made
+        return Compare(left=r.it, level="above" if made.name == "highest" else "below", right=made)
+
+
 def _comparison(r: Reader) -> Condition | None:
     first = r.i
     with r.trying() as attempt:
+        if r.at("FIRST", "EVERY") and r.at("CLOSE", ahead=1) and r.at("ABOVE", "BELOW", ahead=2):
+            r.take("FIRST", "EVERY")  # on the first close below it
         left: Operand | None = operand(r, left=True)
         pronoun = left is None
         if left is None and (r.take("IT") or (r.at("IS", ahead=1) and r.peek().text == "each" and r.take("EVERY"))):
@@ -205,8 +276,8 @@ def _comparison(r: Reader) -> Condition | None:
             left = r.it or (Line(name="close") if r.at("RISES", "FALLS", "CLOSES", "REACHES", "MOVES") else None)
             if left is None or r.at("NUM", "MONEY"):
                 return None
-            if r.at("CLOSES"):
-                left = Line(name="close")
+        if (pronoun or elided) and r.at("CLOSES"):
+            left = Line(name="close", symbol=getattr(left, "symbol", ""))
         made = _verb(r, left, first, pronoun=pronoun)
         if made is None or (elided and not r.joined and isinstance(made, Trend) and made.bars == 1):
             return None  # "buy the dip" is no rule
@@ -216,7 +287,7 @@ def _comparison(r: Reader) -> Condition | None:
 
 def _verb(r: Reader, left: Operand, first: int, *, pronoun: bool) -> Condition | None:
     negated = r.take("NOT") is not None
-    for read in (change, broken, level, crossing, reaching, turning, trend):
+    for read in (change, broken, returning, rising_to, level, crossing, reaching, turning, trend):
         with r.trying() as attempt:
             made = read(r, left, first)
             if made is not None:
@@ -255,7 +326,7 @@ def _remember(r: Reader, made: Condition, left: Operand, first: int, *, pronoun:
         left = getattr(fit[0], "left", left)
     shown = made.parts[0] if isinstance(made, AllOf) else made
     settled = getattr(shown, "left", None)
-    right = getattr(shown, "right", None)
+    right = line_in(getattr(shown, "right", Number(value=0)))
     if isinstance(left, Line):
         r.it = left if left.name in KINDS else settled if isinstance(settled, Line) else None
     if isinstance(right, Line):

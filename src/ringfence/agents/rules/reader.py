@@ -17,8 +17,14 @@ _CALENDAR: dict[str, dict[str, int]] = {
     "1w": {"WEEK": 1, "QUARTER": 13, "YEAR": 52},
     "1mo": {"MONTH": 1, "QUARTER": 3, "YEAR": 12},
 }
-_MINUTES = {"m": 1, "h": 60}
+_MINUTES = {"m": 1, "h": 60, "d": 1440, "w": 10_080, "mo": 43_200}
 UNITS = ("BAR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "HOUR", "MINUTE")
+
+
+def minutes(frame: str) -> float:
+    """How long a bar of 5m, 4h, 1d, 1w or 1mo is."""
+    count = frame.rstrip("mohdw")
+    return float(count) * _MINUTES[frame[len(count) :]]
 
 
 class Question(Exception):
@@ -40,6 +46,7 @@ class Reader:
     entry: Condition | None = None  # the last entry's, which "the opposite" turns round
     joined: bool = False  # after an and or an or, where a subject may be left out
     traded: tuple[str, ...] = ()
+    single: bool = False  # it says that there is one position at a time
     known: dict[str, tuple[float, ...]] = field(default_factory=dict)  # settings that were said
     notices: list[str] = field(default_factory=list)
 
@@ -74,12 +81,15 @@ class Reader:
     def trying(self) -> Iterator[Attempt]:
         """Back to where it was, unless `keep` is called."""
         attempt = Attempt()
-        start, it, right = self.i, self.it, self.right
+        start, it, right, entry, traded = self.i, self.it, self.right, self.entry, self.traded
+        known, noticed = dict(self.known), len(self.notices)
         try:
             yield attempt
         finally:
             if not attempt.kept:
-                self.i, self.it, self.right = start, it, right
+                self.i, self.it, self.right, self.entry, self.traded = start, it, right, entry, traded
+                self.known = known
+                del self.notices[noticed:]
 
     def ask(self, ask: str, choices: Sequence[str], first: int) -> Question:
         """A question about the tokens from `first` up to here."""
@@ -95,8 +105,8 @@ class Reader:
             bars = 252  # a year, as everybody has it
         elif unit in calendar:
             bars = count * calendar[unit]
-        elif unit in ("HOUR", "MINUTE") and self.timeframe[-1:] in _MINUTES and self.timeframe[:-1].isdigit():
-            bars = count * (60 if unit == "HOUR" else 1) / (int(self.timeframe[:-1]) * _MINUTES[self.timeframe[-1]])
+        elif unit in ("HOUR", "MINUTE") and minutes(self.timeframe) < minutes("1d"):
+            bars = count * (60 if unit == "HOUR" else 1) / minutes(self.timeframe)
         if bars is None or bars != int(bars) or bars < 1:
             raise self.ask(
                 f"{count:g} {unit.lower()}{'s' if count != 1 else ''} is no number of {self.timeframe} bars",
@@ -149,10 +159,17 @@ def money(r: Reader) -> float | None:
     token = r.take("MONEY")
     if token is not None:
         r.take("DOLLARS")
+        _currency(r, token.text)
         return token.value
     with r.trying() as attempt:
         number = r.take("NUM")
-        if number is not None and r.take("DOLLARS"):
+        if number is not None and (unit := r.take("DOLLARS")):
             attempt.keep()
+            _currency(r, unit.text)
             return number.value
     return None
+
+
+def _currency(r: Reader, text: str) -> None:
+    if text[0] in "€£" or text.split()[-1] in ("euro", "euros", "eur", "pound", "pounds", "gbp", "quid"):
+        r.notices.append("amounts of money are in the currency of the data")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ringfence.agents.rules.reader import Reader
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.echo import line as say
-from ringfence.trade.description.model import Between, Compare, Condition, Cross, Line, Number, Operand
+from ringfence.trade.description.model import AllOf, Between, Compare, Condition, Cross, Line, Number, Operand
 
 _PRICES = frozenset(
     {
@@ -42,8 +42,22 @@ def fitting(r: Reader, made: Condition, first: int, *, pronoun: bool) -> Conditi
     left, right = line_in(made.left), line_in(made.right)
     if pronoun and left and right and scale(left) != scale(right) == "price":
         made = replace(made, left=Line(name="close", symbol=left.symbol))
+    if pronoun and left and isinstance(made.right, Number) and r.peek(-1).kind not in ("MONEY", "DOLLARS"):
+        meant = _measured(r, made.right.value)
+        if len(meant) > 1:
+            raise r.ask("which of them is it?", [f"name the line: {say(one)}" for one in meant], first)
+        swap = meant and scale(left) in ("price", "volume")
+        made = replace(made, left=meant[0]) if swap else made
     _check(r, made.left, made.right, first)
     return made
+
+
+def _measured(r: Reader, value: float) -> list[Line]:
+    """RSI is below 30 and the price above its average; sell when it is above 70: the lines of the entry it can be."""
+    parts = r.entry.parts if isinstance(r.entry, AllOf) else (r.entry,)
+    lines = [part.left for part in parts if isinstance(part, (Compare, Cross)) and isinstance(part.left, Line)]
+    spans = {one: KINDS[one.name].scale for one in lines if scale(one) not in ("price", "volume")}
+    return [one for one, span in spans.items() if span is None or span[0] <= value <= span[1]]
 
 
 def _check(r: Reader, one: Operand, other: Operand, first: int) -> None:

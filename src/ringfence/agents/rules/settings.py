@@ -38,6 +38,8 @@ _VERBS = (
     "IS", "CROSS", "MOVES", "RISES", "FALLS", "ABOVE", "BELOW", "AT_LEAST", "AT_MOST", "BETWEEN", "CLOSES", "REACHES",
     "TURNS", "NOT", "RECLAIMS", "LOSES_LINE", "EQUALS",
 )  # fmt: skip
+# What may stand beside the numbers in brackets: (20 EMA, 2 x ATR 10), (20 days, 2.5 standard deviations).
+_SETTING_WORDS = ("EMA", "SMA", "ATR", "TIMES", "STDEV", "BAR")
 _PART_NAMES = tuple({word for words in PART_WORDS.values() for word in words})
 
 
@@ -50,20 +52,22 @@ def settings(r: Reader, made: Line) -> Line:
             given = []
             while (number := r.take("NUM")) is not None:
                 given.append(number.value)
-                r.skip(*UNITS)
+                r.skip(*UNITS, *(_SETTING_WORDS if len(kind.settings) > 1 else ()))
                 r.take(",")
-                r.take("SLASH")
+                r.take("SLASH", "AND")
+                r.skip(*_SETTING_WORDS) if len(kind.settings) > 1 else None
             if r.take(")") and len(given) <= len(kind.settings):
                 attempt.keep()
                 return replace(made, values=(*given, *made.values[len(given) :]))
         return made
     if kind.settings and r.at("NUM"):
-        if r.at(*UNITS, ahead=1) and not r.at("AGO", ahead=2):
+        if r.at(*UNITS, ahead=1) and not r.at("AGO", "CONSECUTIVE", ahead=2):
             bars = period(r)
             assert bars is not None
             return replace(made, values=(bars, *made.values[1:]))
         stuck = r.peek(-1).end == r.peek().start or 0 in made.values  # rsi14; an average without a period has no sense
-        if r.at(*_VERBS, *_PART_NAMES, ahead=1) or (stuck and not r.at("PERCENT", "TIMES", ahead=1)):
+        heading = r.at("COLON", ahead=1) or (r.at("ON", "FOR", ahead=1) and r.at("SYMBOL", ahead=2))
+        if heading or r.at(*_VERBS, *_PART_NAMES, ahead=1) or (stuck and not r.at("PERCENT", "TIMES", ahead=1)):
             number = r.take("NUM")
             assert number is not None
             return replace(made, values=(number.value, *made.values[1:]))

@@ -95,10 +95,14 @@ def _cash(r: Reader) -> Sizing | None:
 
 def _shares(r: Reader) -> Sizing | None:
     with r.trying() as attempt:
+        verb = r.peek(-1).kind if r.i else ""
         number = r.take("NUM")
-        if number is None or not r.take("SHARES") or number.value < 1:
+        counted = verb in ("BUY", "SHORT") and r.at("SYMBOL")  # buy 5 AAPL
+        if number is None or not (r.take("SHARES") or counted) or number.value < 1:
             return None
         r.skip("PER_TRADE")
+        if r.peek().text in ("every time", "each time") and r.at("END", "STOP_MARK", ",", ahead=1):
+            r.take("WHEN")
         attempt.keep()
         return FixedShares(count=number.value)
 

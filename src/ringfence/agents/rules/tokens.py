@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ringfence.agents.rules.lexicon import NUMBER_WORDS, lexicon
+from ringfence.agents.rules.lexicon import COINS, NUMBER_WORDS, companies, lexicon
 
 # Letters that stick to a number, and what they stand for.
 _STUCK = {
@@ -15,40 +15,69 @@ _STUCK = {
     "dma": "day moving average", "dema": "day ema", "ma": "moving average", "sma": "sma", "ema": "ema", "wma": "wma",
     "day": "day", "days": "days", "bar": "bar", "bars": "bars", "week": "week", "weeks": "weeks", "month": "month",
     "months": "months", "atr": "atr", "atrs": "atr", "p": "period", "sd": "standard deviations", "th": "", "st": "",
-    "nd": "", "rd": "", "pct": "percent", "usd": "dollars",
+    "nd": "", "rd": "", "pct": "percent", "usd": "dollars", "eur": "euros", "gbp": "pounds", "hrs": "hours",
+    "hour": "hour", "hours": "hours", "mins": "minutes", "minute": "minute", "minutes": "minutes", "wks": "weeks",
+    "yrs": "years", "year": "year", "years": "years", "period": "period", "periods": "periods",
 }  # fmt: skip
+_QUOTES = "USDT|USDC|USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|BTC|ETH"  # EUR/USD is one instrument, KO/PEP are two
 _NAMES = "rsi|sma|ema|wma|ma|atr|adx|cci|roc|mfi|vwap|bb|macd|mom"
 _PATTERN = re.compile(
     rf"""
       (?P<TIME>\d{{1,2}}:\d{{2}}(\s*[ap]\.?m\b\.?)? | \d{{1,2}}\s*[ap]m\b)
-    | (?P<MONEY>\$\s*\d[\d,]*(\.\d+)?\s*([kK]|mm?|M)?\b)
+    | (?P<MONEY>[$€£]\s*\d[\d,]*(\.\d+)?\s*([kK]|mm?|M)?\b)
+    | (?P<FRAME>(?:H1|H4|M1|M5|M15|M30|D1|W1)\b)
     | (?P<CASHTAG>\$[A-Za-z]{{1,6}}([.\-][A-Z]{{1,4}})?\b)
-    | (?P<NUM>(?<![\w.)%])[+\-]?(\d{{1,3}}(,\d{{3}})+|\d+)(\.\d+)?
+    | (?P<NUM>(?<![\w.)%])[+\-]?(\d{{1,3}}(,\d{{3}})+|\d+)(\.\d+)?([kK]\b)?
         | (?<![\w.)%])[+\-]?\.\d+
         | (\d{{1,3}}(,\d{{3}})+|\d+)(\.\d+)?)
     | (?P<PARTED>(?i:%[kdr]\b|[+\-]di\b))
-    | (?P<PAIRED>[A-Z]{{1,6}}[.\-][A-Z]{{1,5}}\b(?!-))
+    | (?P<INDEX>(?:S&P|S\ &\ P)(?:\s?-?500)?|Dow\ Jones|Nasdaq(?:[\s-]?100)?|NASDAQ(?:[\s-]?100)?|Russell\ 2000)\b
+    | (?P<PAIRED>[A-Z]{{1,6}}[.\-][A-Z]{{1,5}}\b(?!-) | \^[A-Z]{{2,6}}\b | [A-Z0-9]{{1,6}}=[FX]\b
+        | [A-Z]{{2,6}}/(?:{_QUOTES})\b)
     | (?P<NAMED>(?i:({_NAMES})(?=\d)))
     | (?P<WORD>[A-Za-z]+('[A-Za-z]+)?)
-    | (?P<MARK>->|>=|=>|<=|=<|\||[<>=(),.;:/%&+\-\n])
-    | (?P<SPACE>[^\S\n]+|["*_`?!'])
+    | (?P<SMILE>(?<=\s)[:;]-?[)(DP](?=\s|$) | [\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]+)
+    | (?P<MARK>->|>=|=>|<=|=<|\||[<>=(),.;:/%&+\-?!\n])
+    | (?P<SPACE>[^\S\n]+|["*_`'])
     | (?P<ODD>.)
     """,
     re.VERBOSE,
 )
-_ALIKE = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": ",", "−": "-", "×": "x", "‑": "-"})
+_KINDS = (
+    "TIME", "MONEY", "FRAME", "CASHTAG", "NUM", "PARTED", "INDEX", "PAIRED", "NAMED", "WORD", "SMILE", "MARK", "SPACE",
+    "ODD",
+)  # fmt: skip
+_ALIKE = str.maketrans(
+    {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": ",", "−": "-", "×": "x", "⁄": "/", "‑": "-"}
+)
 _SHORT_FORMS = {
     "it's": ("it", "is"), "it'll": ("it",), "don't": ("do", "not"), "doesn't": ("does", "not"), "isn't": ("is", "not"),
     "that's": ("that", "is"), "i'd": ("i", "would"), "i'm": ("i",), "let's": ("lets",), "there's": ("there", "is"),
     "hasn't": ("has", "not"), "haven't": ("has", "not"), "aren't": ("is", "not"), "we're": ("we",), "i'll": ("i",),
-    "they're": ("they", "is"), "price's": ("price",),
+    "they're": ("they", "is"), "price's": ("price",), "wasn't": ("is", "not"), "weren't": ("is", "not"),
+    "won't": ("not",), "we'll": ("we",), "you'd": ("you",), "can't": ("can", "not"), "what's": ("what", "is"),
+    "here's": ("here", "is"), "didn't": ("do", "not"), "i've": ("i",), "we've": ("we",), "rsi's": ("rsi",),
+    "that'd": ("that",), "we'd": ("we",),
 }  # fmt: skip
+# A full stop after these ends no sentence where the next word begins with a small letter or a digit.
+_ABBREVIATED = frozenset(
+    {"excl", "incl", "avg", "vs", "approx", "pct", "std", "dev", "min", "max", "vol", "mins", "hrs"}
+)
+# What an equals sign or an arrow before it leads to, and what one after it gives the meaning of.
+_ACTIONS = ("BUY", "SELL", "SHORT", "LONG", "EXIT", "COVER", "HOLD")
+_NOUNS = (*_ACTIONS, "STOP", "TARGET", "TRAIL", "SIZE", "TRADE")
+# Words of the lexicon that are tickers too, where they are in capitals and stand as what is traded.
+_TICKERS_TOO = frozenset({"ma", "low", "all", "it", "now", "open", "mo", "on", "key", "sd", "min", "gap", "sap", "ups"})
+_NO_LINES = frozenset({"cost", "now", "key", "ups", "sap"})
+_BEFORE_TICKER = ("BUY", "SELL", "SHORT", "LONG", "TRADE", "COVER", "SHARES", "OF")
 _MARKS = {
     ">=": "AT_LEAST", "=>": "AT_LEAST", "≥": "AT_LEAST", "<=": "AT_MOST", "=<": "AT_MOST", "≤": "AT_MOST",
     ">": "ABOVE", "<": "BELOW", "=": "EQUALS", "(": "(", ")": ")", ",": ",", ".": "STOP_MARK", ";": "STOP_MARK",
     ":": "COLON", "/": "SLASH", "%": "PERCENT", "&": "AND", "+": "AND", "-": "DASH", "\n": "STOP_MARK",
-    "|": "STOP_MARK", "->": "THEN",
+    "|": "STOP_MARK", "->": "THEN", "→": "THEN", "⇒": "THEN", "?": "STOP_MARK", "!": "STOP_MARK",
 }  # fmt: skip
+
+_WORDS = ("word", "Word", "Name")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +101,10 @@ def _cut(text: str) -> list[Token]:
     loud = not re.search(r"[a-z]", text)  # all in capitals: then capitals mark no ticker
     for match in _PATTERN.finditer(text.translate(_ALIKE)):
         kind, found = match.lastgroup or "ODD", match.group()
-        kind = next(k for k in ("TIME", "MONEY", "CASHTAG", "NUM", "PARTED", "PAIRED", "NAMED", "WORD", "MARK", "SPACE",
-                                "ODD") if match[k] is not None)  # fmt: skip
+        kind = next(k for k in _KINDS if match[k] is not None)
         start, end = match.span()
+        if found == "." and made and made[-1].text in _ABBREVIATED and re.match(r"\s*[a-z0-9(,]", text[end:]):
+            continue
         made += _token(kind, found, start, end, loud, made)
     return made
 
@@ -84,7 +114,7 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
         return Token(kind=kind, text=text, start=start, end=end, value=value)
 
     low = found.lower()
-    if kind == "SPACE":
+    if kind in ("SPACE", "SMILE"):
         return []
     if kind == "TIME":
         return [one("TIME", text=_clock(low))]
@@ -96,8 +126,8 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
         return [one("NUM", _value(found))]
     if kind == "MARK" or found in _MARKS:
         return [one(_MARKS[found])]
-    if kind == "PAIRED":
-        return [one("SYMBOL")]
+    if kind in ("PAIRED", "FRAME", "INDEX"):
+        return [one({"PAIRED": "SYMBOL", "INDEX": "CANNOT_INDEX"}.get(kind, kind))]
     if kind == "ODD":
         return [one("UNKNOWN")]
     stuck = bool(before) and before[-1].kind == "NUM" and before[-1].end == start
@@ -110,7 +140,9 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
         low, capital = low[:-2], found[:-2].isupper() and not loud
     elif low.endswith("s'"):
         low = low[:-1]
-    return [one("Word" if capital else "word", text=low)]
+    if low == "min" and before and before[-1].kind == "NUM":
+        low = "minute"
+    return [one("Word" if capital else "Name" if found[0].isupper() else "word", text=low)]
 
 
 def _clock(text: str) -> str:
@@ -125,6 +157,8 @@ def _clock(text: str) -> str:
 
 def _value(text: str) -> float:
     plain = text.replace(",", "")
+    if plain[-1:] in ("k", "K"):
+        return _value(plain[:-1]) * 1000
     return float(plain) if "." in plain else int(plain)
 
 
@@ -136,25 +170,67 @@ def _money(text: str) -> float:
 
 def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
     """Phrases of the lexicon become one canonical token each, fillers go, capitals that are left are tickers."""
-    words = [
-        t for t in tokens if not (t.kind in ("word", "Word") and t.text in lexicon().fillers and t.text not in known)
-    ]
+    words = [t for t in tokens if not (t.kind in _WORDS and t.text in lexicon().fillers and t.text not in known)]
     made: list[Token] = []
     i = 0
     while i < len(words):
         token = words[i]
-        if token.kind not in ("word", "Word"):
+        if token.kind not in _WORDS:
             made.append(token)
             i += 1
             continue
         taken, kind = _longest(words, i)
-        if taken:
+        called, ticker = _company(words, i)
+        if called > taken:
+            made.append(replace(_join(words[i : i + called], "SYMBOL"), text=_listed(ticker, known)))
+            i += called
+            continue
+        if taken and not (taken == 1 and _is_ticker(words, i, made, known)):
             made.append(_join(words[i : i + taken], kind))
             i += taken
             continue
         made.append(_single(token, known))
         i += 1
-    return _numbers(made)
+    return _arrows(_numbers(_appositions(made)))
+
+
+def _company(words: list[Token], i: int) -> tuple[int, str]:
+    """Boeing, Bank of America: how many words it takes, and its ticker. A coin may be written in small letters."""
+    best, ticker = 0, ""
+    run: list[str] = []
+    for n, token in enumerate(words[i : i + 4], 1):
+        if token.kind not in _WORDS and token.text not in ("&", "-"):
+            break
+        run += [] if token.text in ("&", "-") else [token.text]
+        found = companies().get(" ".join(run))
+        if found and (token.kind != "word" or found in COINS):
+            best, ticker = n, found
+    return best, ticker
+
+
+def _listed(ticker: str, known: dict[str, str]) -> str:
+    """As the data calls it: BTC is its BTC-USD, where that is the only one it can be."""
+    if not known or ticker.lower() in known:
+        return ticker
+    plain = {name: re.sub(r"[-/=^]", "", name.upper()) for name in known.values()}
+    found = [name for name, bare in plain.items() if bare in (ticker, f"{ticker}USD", f"{ticker}USDT")]
+    return found[0] if len(found) == 1 else ticker
+
+
+def _is_ticker(words: list[Token], i: int, made: list[Token], known: dict[str, str]) -> bool:
+    """MA is Mastercard in "buy MA when …", and an average in "buy MA(20) …"."""
+    token = words[i]
+    if token.kind == "Word" and token.text in _NO_LINES:
+        return True
+    if token.kind != "Word" or token.text not in _TICKERS_TOO or not made:
+        return False
+    after = words[i + 1] if i + 1 < len(words) else None
+    beside = len(made) > 1 and made[-2].kind == "SYMBOL" and made[-1].kind in ("SLASH", "AND", ",", "AGAINST", "OR")
+    if beside and after is not None and lexicon().kinds.get(after.text) in ("IS", "CROSS", "ABOVE", "BELOW", "MOVES"):
+        return False  # an average that crosses
+    return (beside or made[-1].kind in _BEFORE_TICKER) and (
+        after is None or after.kind not in ("NUM", "(", "PERCENT", "MARK")
+    )
 
 
 def _longest(words: list[Token], i: int) -> tuple[int, str]:
@@ -163,7 +239,7 @@ def _longest(words: list[Token], i: int) -> tuple[int, str]:
     for token in words[i : i + lexicon().longest * 2]:
         if token.kind == "DASH" and run:
             run.append("-")
-        elif token.kind in ("word", "Word", "PARTED"):
+        elif token.kind in (*_WORDS, "PARTED"):
             run.append(token.text)
         else:
             break
@@ -186,8 +262,8 @@ def _single(token: Token, known: dict[str, str]) -> Token:
         return Token(kind="NUM", text=token.text, start=token.start, end=token.end, value=NUMBER_WORDS[token.text])
     if token.text in known:
         return Token(kind="SYMBOL", text=known[token.text], start=token.start, end=token.end)
-    if token.kind == "Word" and len(token.text) <= 6:
-        return Token(kind="SYMBOL", text=token.text.upper(), start=token.start, end=token.end)
+    if token.kind == "Word" and (len(token.text) <= 6 or re.fullmatch(rf"[A-Z]{{2,6}}({_QUOTES})", token.text.upper())):
+        return Token(kind="SYMBOL", text=_listed(token.text.upper(), known), start=token.start, end=token.end)
     return Token(kind="UNKNOWN", text=token.text, start=token.start, end=token.end)
 
 
@@ -217,10 +293,57 @@ def _numbers(tokens: list[Token]) -> list[Token]:
     return made
 
 
+def _arrows(tokens: list[Token]) -> list[Token]:
+    """RSI < 30 => buy; RSI < 30 = long; entry = RSI < 30. One and a half ATR is 1.5 of them."""
+    made: list[Token] = []
+    for n, token in enumerate(tokens):
+        last, after = made[-1] if made else None, tokens[n + 1] if n + 1 < len(tokens) else None
+        if token.text in ("=", "=>", "-") and after is not None and after.kind in _ACTIONS:
+            token = replace(token, kind="THEN")
+        elif token.text == "=" and last is not None and last.kind in _NOUNS:
+            token = replace(token, kind="COLON")
+        elif (
+            (token.kind, token.text) == ("HALF", "half")
+            and [t.kind for t in made[-2:]] == ["NUM", "AND"]
+            and after is not None
+            and after.kind in ("ATR", "PERCENT", "TIMES", "STDEV", "DAY", "BAR", "WEEK", "MONTH", "YEAR", "HOUR")
+        ):
+            whole = made[-2]
+            made[-2:] = [replace(whole, end=token.end, value=whole.value + 0.5)]
+            continue
+        made.append(token)
+    return made
+
+
+def _appositions(tokens: list[Token]) -> list[Token]:
+    """The S&P 500 ETF (SPY), crude oil (CL=F), Apple (AAPL): the ticker stands beside what it is called."""
+    made: list[Token] = []
+    n = 0
+    while n < len(tokens):
+        token = tokens[n]
+        after = n + 1
+        while after < len(tokens) and tokens[after].text in ("etf", "index", "futures", "fund", "stock", "shares"):
+            after += 1
+        bracket = after < len(tokens) and tokens[after].kind == "("
+        at = after + bracket
+        named = tokens[at] if at < len(tokens) and tokens[at].kind == "SYMBOL" else None
+        closed = not bracket or (tokens[at + 1 : at + 2] and tokens[at + 1].kind == ")")
+        same = token.kind == "SYMBOL" and bracket and named is not None and token.text == named.text
+        if named is not None and closed and (token.kind == "CANNOT_INDEX" or same):
+            made.append(named)
+            n = at + 1 + bracket
+            continue
+        made.append(token)
+        n += 1
+    return made
+
+
 def _together(first: float, second: float) -> float | None:
-    if second == 100 and 1 <= first <= 9:
-        return first * 100
+    if second in (100, 1000) and 1 <= first <= 999:
+        return first * second
     if first in range(20, 100, 10) and 1 <= second <= 9:
+        return first + second
+    if first >= 1000 and first % 1000 == 0 and second < 1000:
         return first + second
     if first >= 100 and first % 100 == 0 and second < 100:
         return first + second

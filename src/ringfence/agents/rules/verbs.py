@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.operands import both_averages, deviations, named, operand
 from ringfence.agents.rules.reader import Reader, percent
 from ringfence.trade.description.catalogue import KINDS
@@ -31,13 +32,12 @@ _UPWARDS = ("upward", "upwards", "downward", "downwards", "upside", "downside", 
 
 def level(r: Reader, left: Operand, first: int) -> Condition | None:
     """is above, closes below, > 30, is between 30 and 70, is oversold, is positive, is twice its average."""
-    verb = r.take("IS", "CLOSES")
+    verb = r.take("IS", "CLOSES") or (r.take("CLOSE") if r.at(*_LEVELS, ahead=1) else None)  # if price close over it
     negated = r.take("NOT") is not None
     r.skip("IS", "BACK")
-    if verb is not None and verb.kind == "CLOSES" and isinstance(left, Line) and left.name != "close":
-        return None
     made = (
-        _between(r, left)
+        _near(r, left)
+        or _between(r, left)
         or _deviating(r, left)
         or _mood(r, left, first)
         or _compared(r, left, first, spoken=verb is not None)
@@ -67,6 +67,9 @@ def _compared(r: Reader, left: Operand, first: int, *, spoken: bool) -> Conditio
     right = operand(r, left, side) or _same_right(r, left)
     if right is None:
         return None
+    far_off = _by(r, made, right)
+    if far_off is not None:
+        return replace(far_off, left=left)
     first_part = Compare(left=left, level=made, right=right)
     if isinstance(right, Line) and r.at("ABOVE", "BELOW", "AT_LEAST", "AT_MOST") and r.peek().text[0] in "<>=":
         rest = _compared(r, right, first, spoken=False)  # ema 8 > ema 21 > ema 55
@@ -74,6 +77,22 @@ def _compared(r: Reader, left: Operand, first: int, *, spoken: bool) -> Conditio
             return None
         return AllOf(parts=(first_part, *(rest.parts if isinstance(rest, AllOf) else (rest,))))
     return first_part
+
+
+def _by(r: Reader, made: Level, right: Operand) -> Compare | None:
+    """exceeds the average by 3 %, by more than 3 %."""
+    with r.trying() as attempt:
+        if not r.take("BY") or not isinstance(right, Line) or made not in ("above", "below"):
+            return None
+        hard = r.take("ABOVE", "AT_LEAST")
+        size = percent(r)
+        if size is None:
+            return None
+        attempt.keep()
+        strict = hard is not None and hard.kind == "ABOVE"
+        up = made == "above"
+        level: Level = made if strict else "at_least" if up else "at_most"
+        return Compare(left=right, level=level, right=Beyond(line=named(right), percent=size if up else -size))
 
 
 def _same_right(r: Reader, left: Operand) -> Operand | None:
@@ -113,8 +132,9 @@ def _beyond(r: Reader, left: Operand, *, spoken: bool) -> Condition | None:
             return None  # above 2 % below it is a level, more than 2 % below it a distance
         word = r.take("ABOVE", "AT_LEAST")
         size = percent(r)
+        more = r.take("OR_MORE") if size is not None else None
         side = r.take("ABOVE", "BELOW") if size is not None else None
-        if size is None or side is None or not (spoken or word):
+        if size is None or side is None or not (spoken or word or more):
             return None
         right = operand(r, left, side.kind.lower())
         if not isinstance(right, Line):
@@ -125,6 +145,24 @@ def _beyond(r: Reader, left: Operand, *, spoken: bool) -> Condition | None:
         hard = word is not None and word.kind == "ABOVE"
         made: Level = ("above" if hard else "at_least") if up else ("below" if hard else "at_most")
         return Compare(left=left, level=made, right=Beyond(line=right, percent=size if up else -size))
+
+
+def _near(r: Reader, left: Operand) -> Condition | None:
+    """is within 2 % of its 52-week low: no more than that above it; of a high, below it; of another line, either."""
+    with r.trying() as attempt:
+        if not r.take("BETWEEN"):
+            return None
+        size = percent(r)
+        right = line(r) if size is not None and r.take("OF", "FROM") else None
+        if size is None or right is None:
+            return None
+        attempt.keep()
+        under, over = Beyond(line=right, percent=-size), Beyond(line=right, percent=size)
+        if right.name == "lowest":
+            return Compare(left=left, level="at_most", right=over)
+        if right.name == "highest":
+            return Compare(left=left, level="at_least", right=under)
+        return Between(left=left, low=under, high=over)
 
 
 def _between(r: Reader, left: Operand) -> Condition | None:
@@ -149,7 +187,7 @@ def _between(r: Reader, left: Operand) -> Condition | None:
 def _mood(r: Reader, left: Operand, first: int) -> Condition | None:
     """is positive, is oversold, is bullish."""
     token = r.take("POSITIVE", "NEGATIVE", "OVERSOLD", "OVERBOUGHT", "BULLISH", "BEARISH")
-    if token is None or not isinstance(left, Line):
+    if token is None or not isinstance(left, Line) or left.name not in KINDS:
         return None
     if token.kind in ("POSITIVE", "NEGATIVE"):
         return Compare(left=left, level="above" if token.kind == "POSITIVE" else "below", right=_ZERO)
@@ -309,32 +347,3 @@ def broken(r: Reader, left: Operand, first: int) -> Condition | None:
         return None
     way = _way_of(left)
     return Cross(left=Line(name="close", symbol=left.symbol), direction=way, right=left) if way else None
-
-
-def reaching(r: Reader, left: Operand, first: int) -> Condition | None:
-    """touches the lower band, hits a 20-day high, reaches 70: up to it or down to it, as its side tells."""
-    verb = r.take("REACHES", "MAKES") or (r.take("USE") if r.at("NEW", ahead=1) else None)
-    makes = verb is None and (r.take("IS") or r.take("MOVES")) and (r.take("AT") or r.at("NEW", "NUM"))
-    if verb is None and not makes and not r.at("NEW"):
-        return None
-    right = operand(r, left)
-    if right is None or not isinstance(left, Line):
-        return None
-    if isinstance(right, Line):
-        if right.name in ("highest", "lowest"):
-            side: Level = "above" if right.name == "highest" else "below"
-            return Compare(left=left, level=side, right=right)
-        if right.part in ("upper", "lower") and left.name in ("close", "high", "low") and verb:
-            up = right.part == "upper"
-            touched = replace(left, name="high" if up else "low")
-            return Compare(left=touched, level="at_least" if up else "at_most", right=right)
-    limits = KINDS[left.name].oversold if left.name in KINDS else None
-    if verb is not None and isinstance(right, Number) and limits:
-        high = right.value > sum(limits) / 2
-        return Compare(left=left, level="at_least" if high else "at_most", right=right)
-    if verb is None:
-        return None
-    words = verb.text.split()[0]
-    if words in ("rises", "rise", "climbs", "falls", "fall", "drops", "drop", "dips"):
-        return Compare(left=left, level="at_least" if words.startswith(("rise", "climb")) else "at_most", right=right)
-    raise r.ask(f"{verb.text} from which side?", ["rises above", "drops below"], first)

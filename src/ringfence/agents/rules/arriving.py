@@ -1,0 +1,90 @@
+"""Verbs of arriving: touches the lower band, hits a 20-day high, rises to 70, comes back to the average."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ringfence.agents.rules.operands import operand
+from ringfence.agents.rules.reader import Reader
+from ringfence.trade.description.catalogue import KINDS
+from ringfence.trade.description.model import AllOf, Compare, Condition, Cross, Level, Line, Number, Operand
+
+
+def returning(r: Reader, left: Operand, first: int) -> Condition | None:
+    """comes back to the average: up to it or down to it, as the entry was below it or above."""
+    r.take("IS")
+    if not r.take("RETURNS"):
+        return None
+    right = operand(r, left)
+    if not isinstance(right, Line):
+        return None
+    side = _side_of(r.entry, right)
+    if side is None:
+        raise r.ask("back to it from which side?", ["rises above it", "drops below it"], first)
+    return Compare(left=left, level="at_most" if side == "above" else "at_least", right=right)
+
+
+def _side_of(entry: Condition | None, line: Line) -> str | None:
+    """On which side of `line` the entry found the price, where it says so."""
+    parts = entry.parts if isinstance(entry, AllOf) else (entry,)
+    for part in parts:
+        if not isinstance(part, (Compare, Cross)):
+            continue
+        right = part.right if isinstance(part.right, Line) else getattr(part.right, "line", None)
+        if right is not None and _same(right, line):
+            way = part.level if isinstance(part, Compare) else part.direction
+            return "above" if way in ("above", "at_least") else "below" if way in ("below", "at_most") else None
+    return None
+
+
+def _same(one: Line, other: Line) -> bool:
+    """The lower band and the middle one are of the same channel."""
+    if one.name == other.name == "bollinger" and other.part == "middle":
+        return True
+    average = one.name == "bollinger" and other.name == "sma" and one.values[0] == other.values[0]
+    return average or one == other
+
+
+def rising_to(r: Reader, left: Operand, first: int) -> Condition | None:
+    """spikes to 3 times its average, falls to 20."""
+    token = r.take("RISES", "FALLS")
+    if token is None or not r.take("TO"):
+        return None
+    r.take("AT_LEAST")
+    right = operand(r, left)
+    if right is None:
+        return None
+    return Compare(left=left, level="at_least" if token.kind == "RISES" else "at_most", right=right)
+
+
+def reaching(r: Reader, left: Operand, first: int) -> Condition | None:
+    """touches the lower band, hits a 20-day high, reaches 70: up to it or down to it, as its side tells."""
+    verb = r.take("REACHES", "MAKES") or (r.take("USE") if r.at("NEW", ahead=1) else None)
+    makes = (
+        verb is None
+        and (r.take("IS", "CLOSES") or r.take("MOVES"))
+        and (r.take("AT") or r.at("NEW", "NUM", "HIGHEST", "LOWEST"))
+    )
+    if verb is None and not makes and not r.at("NEW"):
+        return None
+    right = operand(r, left)
+    if right is None or not isinstance(left, Line):
+        return None
+    if isinstance(right, Line):
+        if right.name in ("highest", "lowest"):
+            side: Level = "above" if right.name == "highest" else "below"
+            return Compare(left=left, level=side, right=right)
+        if right.part in ("upper", "lower") and left.name in ("close", "high", "low") and verb:
+            up = right.part == "upper"
+            touched = replace(left, name="high" if up else "low")
+            return Compare(left=touched, level="at_least" if up else "at_most", right=right)
+    limits = KINDS[left.name].oversold if left.name in KINDS else None
+    if verb is not None and isinstance(right, Number) and limits:
+        high = right.value > sum(limits) / 2
+        return Compare(left=left, level="at_least" if high else "at_most", right=right)
+    if verb is None:
+        return None
+    words = verb.text.split()[0]
+    if words in ("rises", "rise", "climbs", "falls", "fall", "drops", "drop", "dips"):
+        return Compare(left=left, level="at_least" if words.startswith(("rise", "climb")) else "at_most", right=right)
+    raise r.ask(f"{verb.text} from which side?", ["rises above", "drops below"], first)

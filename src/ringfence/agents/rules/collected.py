@@ -1,0 +1,76 @@
+"""What the statements of a strategy of rules have said so far, and the instruments they name."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field, fields
+
+from ringfence.agents.rules.guards import Guarding
+from ringfence.agents.rules.reader import Reader
+from ringfence.trade.description.model import Condition, Entry, Exit, Line, Side, Sizing
+
+SEPARATORS = ("STOP_MARK", ",", "AND", "THEN", "COLON", "DASH", "TO", "WHICHEVER_FIRST")
+
+
+@dataclass(slots=True)
+class Collected:
+    """What the statements read so far have said."""
+
+    symbols: list[str] = field(default_factory=list)
+    every: bool = False
+    entries: list[Entry] = field(default_factory=list)
+    exits: list[Exit] = field(default_factory=list)
+    filters: list[Condition] = field(default_factory=list)
+    guards: Guarding = field(default_factory=Guarding)
+    sizing: Sizing | None = None
+    adds: bool = False
+    held: list[Condition] = field(default_factory=list)  # it is in while these hold
+    left: set[Side] = field(default_factory=set)  # sides that an exit was named for
+    kept: bool = False  # never sell
+    long_only: bool = False
+    always_in: bool = False
+    about: list[Line] = field(default_factory=list)  # lines that a heading names, which the rules must use
+    stop_hit: bool = False  # it names the stop as what ends a trade
+    without: set[str] = field(default_factory=set)  # guards it says it has not
+
+    def copy(self) -> Collected:
+        return deepcopy(self)
+
+    def become(self, other: Collected) -> None:
+        """Forget what was said since `other` was copied: the statement could not be read."""
+        for one in fields(self):
+            setattr(self, one.name, getattr(other, one.name))
+
+    def size(self, r: Reader, made: Sizing, first: int) -> bool:
+        if self.sizing is not None and self.sizing != made:
+            raise r.ask("two different sizes", ["say which of them counts"], first)
+        self.sizing = made
+        return True
+
+
+def symbols(r: Reader, said: Collected) -> bool:
+    """AAPL, MSFT and IBM; every stock."""
+    if r.at("EVERY_SYMBOL") and not r.at("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", ahead=1):
+        r.take("EVERY_SYMBOL")
+        if r.take("OF", "IN") is None or not r.at("SYMBOL"):
+            said.every = True
+            return True
+    token = r.take("SYMBOL")
+    if token is None:
+        return False
+    found = [token.text]
+    while r.at("AND", ",", "OR", "SLASH") or r.at("SYMBOL"):
+        with r.trying() as attempt:
+            r.take(",")
+            r.take("AND", "OR", "SLASH")
+            token = r.take("SYMBOL")
+            if token is None or r.at("IS", "CROSS", "RISES", "FALLS", "ABOVE", "BELOW"):
+                break
+            attempt.keep()
+            found.append(token.text)
+    r.take("STOCKS", "SHARES")
+    if r.peek().text == "each" and r.at("END", "STOP_MARK", ",", ahead=1):
+        r.take("EVERY")
+    said.symbols += [name for name in found if name not in said.symbols]
+    r.traded = tuple(said.symbols)
+    return True

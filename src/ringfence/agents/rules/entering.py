@@ -1,0 +1,297 @@
+"""Entries in English: buy GOOG when …, every Monday buy $100 of it, hold it while …, a 20/50 EMA crossover."""
+
+from __future__ import annotations
+
+from ringfence.agents.rules.calendar import calendar, never_on
+from ringfence.agents.rules.collected import Collected, symbols
+from ringfence.agents.rules.conditions import all_of, condition, opposite
+from ringfence.agents.rules.frames import frame
+from ringfence.agents.rules.guards import after_bars, guard
+from ringfence.agents.rules.leaving import leave
+from ringfence.agents.rules.operands import operand, pair_of_averages
+from ringfence.agents.rules.reader import Reader, period
+from ringfence.agents.rules.scales import fitting
+from ringfence.agents.rules.settings import NAMES
+from ringfence.agents.rules.sizes import sizing
+from ringfence.trade.description.model import (
+    AllIn,
+    Change,
+    Compare,
+    Condition,
+    Cross,
+    Direction,
+    Entry,
+    Exit,
+    Level,
+    Line,
+    Not,
+    OnSchedule,
+    OnWeekdays,
+    Side,
+)
+
+_LEVELS: dict[str, Level] = {"ABOVE": "above", "BELOW": "below"}
+# What goes on with a rule after a comma; a mere "if" there begins another.
+_PROVISOS = (
+    "provided", "provided that", "as long as", "so long as", "only if", "only when", "but only if", "but only when",
+    "given that", "assuming", "unless", "only while", "but only while",
+)  # fmt: skip
+_WAYS: tuple[Direction, Direction] = ("above", "below")
+
+
+def when_said(r: Reader, said: Collected, *, leaving: bool = False) -> Condition | None:
+    """when …, if …, on Mondays, every month, unless …; several of them are all asked for."""
+    found: list[Condition] = []
+    while True:
+        with r.trying() as attempt:
+            first = r.i
+            if found and r.at(",") and r.peek(1).text in _PROVISOS:
+                r.take(",")
+            word = r.take("WHEN", "UNLESS", "UNTIL" if leaving else "WHEN")
+            if word is None and r.at("ON", "AFTER", "UPON") and not found:
+                part = calendar(r)
+                if part is None and r.take("ON", "AFTER") and not r.at("WHEN", "ON", "AT", "BETWEEN"):
+                    if r.at("EVERY") and not (r.at("CLOSE", ahead=1) and r.take("EVERY")):
+                        break
+                    part = condition(r, leaving=leaving)
+            elif word is None:
+                r.take(",") if found else None
+                part = calendar(r) or never_on(r)
+            elif r.take("OPPOSITE"):
+                part = opposite(r, r.entry, first)
+            else:
+                part = condition(r, leaving=leaving)
+            if part is None:
+                break
+            if word is not None and word.kind == "UNLESS":
+                part = Not(part=part)
+            attempt.keep()
+            found.append(part)
+    return all_of(found) if found else None
+
+
+def prefixed(r: Reader, said: Collected) -> bool:
+    """When RSI is below 30, buy. Every Monday buy $100 of GOOG."""
+    when = when_said(r, said)
+    bare = when is None
+    if bare and (r.at("GOLDEN_CROSS", "DEATH_CROSS", *NAMES, "NUM", "SYMBOL", "BULLISH", "BEARISH") or _goes_on(r)):
+        when = condition(r)
+    if when is None or (bare and not r.at("COLON", "THEN")):
+        return False
+    r.skip(",", "THEN", "COLON", "DASH")
+    return entry(r, said, when) or leave(r, said, when)
+
+
+def _goes_on(r: Reader) -> bool:
+    """… flips to red -> sell: of the line that was named before."""
+    return r.it is not None and r.at("TURNS", "MOVES", "RISES", "FALLS", "CROSS", "ABOVE", "BELOW")
+
+
+def _side_rule(r: Reader) -> Condition | None:
+    """long above the 50-day average, short below it: the close, and a line."""
+    with r.trying() as attempt:
+        token = r.take("ABOVE", "BELOW")
+        if token is None:
+            return None
+        close = Line(name="close")
+        right = operand(r, close, token.kind.lower())
+        if not isinstance(right, Line) or right.name == "?":
+            return None
+        made = fitting(r, Compare(left=close, level=_LEVELS[token.kind], right=right), r.i, pronoun=True)
+        attempt.keep()
+        r.it, r.right = close, right
+        return made
+
+
+def _object(r: Reader, said: Collected, first: int) -> bool:
+    """What may stand between the verb and its condition, in any order: how much, of what, how guarded."""
+    read = False
+    while True:
+        with r.trying() as attempt:
+            if read:
+                r.skip("AND", "BY")
+            # "buy when it drops 5 %" must not end up as a size: a bare percentage is one after a verb that spends.
+            made = sizing(r, spoken=r.take("USE") is not None or r.peek(-1).kind == "INVEST")
+            if made is not None:
+                said.size(r, made, first)
+            elif (
+                _lasting(r, said, first)
+                or (r.take("OF", "IN", "INTO", "ON", "FOR") and symbols(r, said))
+                or symbols(r, said)
+                or frame(r)
+                or _alone(r)
+                or r.take("IT", "POSITION", "LONG", "STOCKS", "SHARES", "NEXT_OPEN", "EQUALLY", "PER_TRADE", "PRICE")
+                or (not r.at("SYMBOL", "COLON", ahead=1) and r.take("TRADE"))
+                or (r.at("STOP", "TARGET", "TRAIL", "NUM", "ATR", "TIME_STOP") and guard(r, said.guards))
+            ):
+                pass
+            else:
+                break
+            attempt.keep()
+            read = True
+    return read
+
+
+def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
+    first = r.i
+    verb = r.take("BUY", "SHORT", "INVEST", "DCA", "LONG") or (
+        r.take("SIGNAL_LINE") if r.at("COLON", ahead=1) else None
+    )
+    if verb is None and r.at("TITLE") and r.peek().text.startswith("buy"):
+        verb = r.take("TITLE")  # buy the dip: what a dip is must follow
+    if verb is None and r.at("ALL_IN") and r.at("WHEN", ahead=1):
+        verb = r.take("ALL_IN")
+        said.size(r, AllIn(), first)
+    if verb is None:
+        named = r.at("SELL") and r.at("SYMBOL", ahead=1) and r.at("SHORT", ahead=2)  # sell TSLA short
+        if not named and not (r.at("SELL") and r.at("SHORT", ahead=1)):
+            return False
+        r.take("SELL")
+        if named and not symbols(r, said):
+            return False
+        verb = r.take("SHORT")
+    assert verb is not None
+    r.take("COLON", "WHEN") if r.at("COLON") else None
+    side: Side = "short" if verb.kind == "SHORT" else "long"
+    if verb.kind == "BUY" and r.take("SHORT"):
+        side = "short"
+    sized = said.sizing
+    _object(r, said, first)
+    when = when_said(r, said)
+    if when is None and before is None:
+        r.skip("COLON", "IS", "AT")
+        if r.at("RISES", "FALLS"):
+            when = _moved(r)
+        elif r.at("ABOVE", "BELOW"):
+            when = _side_rule(r)
+        elif not r.at("ABOVE", "BELOW", "IT", "NOT"):
+            when = condition(r)  # buy RSI < 30
+    _object(r, said, first)
+    late = when_said(r, said)
+    parts = [part for part in (before, when, late) if part is not None]
+    if not parts:
+        if verb.kind in ("INVEST",):
+            return said.sizing is not None
+        if not r.at("END", "STOP_MARK", ",", "AND", "USE"):
+            return False  # it may say when, in words that were not read
+        raise r.ask(
+            f"when should it {'sell short' if side == 'short' else 'buy'}?",
+            ["buy when RSI drops below 30", "buy every Monday", "buy and hold GOOG"],
+            first,
+        )
+    made = all_of(parts)
+    if isinstance(made, OnWeekdays) and len(made.days) == 1 and sized is not said.sizing:
+        made = OnSchedule(every="week", on=made.days[0])  # $100 on Mondays: once, whatever the bars are
+    said.entries.append(Entry(side=side, when=made))
+    r.entry = made
+    return True
+
+
+def _lasting(r: Reader, said: Collected, first: int) -> bool:
+    """go long for three days."""
+    if not (r.at("FOR") and r.at("NUM", ahead=1)):
+        return False
+    bars = after_bars(r)
+    return bars is not None and said.guards.set(r, "time_stop_bars", bars, first)
+
+
+def _alone(r: Reader) -> bool:
+    """buy if I have none."""
+    with r.trying() as attempt:
+        r.take("WHEN")
+        if r.take("ONE_POSITION"):
+            r.single = True
+            attempt.keep()
+            return True
+    return False
+
+
+def _moved(r: Reader) -> Condition | None:
+    """buy a stock that gained 15 % in 3 months."""
+    with r.trying() as attempt:
+        made = condition(r)
+        if isinstance(made, Change):
+            attempt.keep()
+            return made
+    return None
+
+
+def hold(r: Reader, said: Collected) -> bool:
+    """hold for 10 days, hold until RSI is above 70."""
+    first = r.i
+    r.take("ONLY")
+    if r.take_all("NOT", "HOLD"):  # never hold it longer than 30 days
+        r.skip("IT", "POSITION", "FOR")
+        bars = period(r) if r.take("ABOVE") else None
+        return bars is not None and said.guards.set(r, "time_stop_bars", bars, first)
+    if not r.take("HOLD"):
+        return False
+    r.skip("IT", "POSITION", "EVERY_SYMBOL")
+    bars = after_bars(r, held=True)
+    if bars is not None:
+        return said.guards.set(r, "time_stop_bars", bars, first)
+    if r.take("UNTIL"):
+        return leave(r, said, None, verb=False)
+    _object(r, said, first)
+    when = when_said(r, said)
+    if when is None:
+        return False
+    said.entries.append(Entry(side="long", when=when))  # own it while …: in when it is so, out when it is not
+    said.held.append(when)
+    r.entry = when
+    return True
+
+
+def breakout(r: Reader, said: Collected) -> bool:
+    """GLD, 100-day breakout: an entry without a verb."""
+    bars = period(r) if r.at("NUM") else None
+    if bars is None or r.peek().text != "breakout":
+        return False
+    r.take("MOVES")
+    r.skip("STRATEGY", "TITLE")
+    if r.take("ON", "FOR", "IN", "OF") and not symbols(r, said):
+        return False
+    if not r.at("STOP_MARK", ",", "AND", "END", "USE", "COLON"):
+        return False
+    r.it, r.right = Line(name="close"), Line(name="highest", values=(bars,), ago=1)
+    r.entry = Cross(left=r.it, direction="above", right=r.right)
+    said.entries.append(Entry(side="long", when=r.entry))
+    return True
+
+
+def golden(r: Reader, said: Collected) -> bool:
+    """Golden cross on AMZN (50/200 SMA): an entry without a verb."""
+    if not r.at("GOLDEN_CROSS"):
+        return False
+    r.take("GOLDEN_CROSS")
+    if r.take("ON", "FOR", "IN") and not symbols(r, said):
+        return False
+    fast, slow = Line(name="sma", values=(50,)), Line(name="sma", values=(200,))
+    if r.take("OF", "("):
+        bracket = r.peek(-1).kind == "("
+        found = pair_of_averages(r)
+        if found is None or (bracket and not r.take(")")):
+            return False
+        fast, slow = found
+    if not r.at("STOP_MARK", ",", "AND", "END", "USE", "COLON"):
+        return False
+    r.it, r.right = fast, slow
+    r.entry = Cross(left=fast, direction="above", right=slow)
+    said.entries.append(Entry(side="long", when=r.entry))
+    return True
+
+
+def crossover(r: Reader, said: Collected) -> bool:
+    """a 20/50 EMA crossover on TSLA: in when the first crosses above the second, out when it crosses below."""
+    r.take("USE", "TRADE")
+    found = pair_of_averages(r)
+    if found is None or not r.take("CROSS") or r.at("ABOVE", "BELOW", "RISES", "FALLS"):
+        return False
+    r.take("STRATEGY")
+    if r.take("ON", "FOR") and not symbols(r, said):
+        return False
+    up, down = (Cross(left=found[0], direction=way, right=found[1]) for way in _WAYS)
+    said.entries.append(Entry(side="long", when=up))
+    said.exits.append(Exit(side="long", when=down))
+    r.entry = up
+    return True

@@ -1,0 +1,114 @@
+"""What stands before the rules: a greeting, a name, and which line, instrument and bars they are about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ringfence.agents.rules.collected import Collected, symbols
+from ringfence.agents.rules.frames import frame
+from ringfence.agents.rules.lexicon import lexicon
+from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.reader import Reader, minutes
+from ringfence.agents.rules.settings import AVERAGES, NAMES
+from ringfence.trade.description.catalogue import usual_line
+from ringfence.trade.description.model import Line
+
+_ENDS = ("COLON", "STOP_MARK", ",", "END", "DASH")
+_RULES = ("BUY", "SHORT", "LONG", "WHEN", "HOLD", "THEN", "TRADE", "INVEST")
+_DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY")
+_COLUMNS = ("OPEN", "HIGH", "LOW", "CLOSE", "PRICE", "VOLUME", "AVERAGE", "HIGHEST", "LOWEST", "SIGNAL_LINE")
+_LINES = tuple(name for name in NAMES if name not in _COLUMNS)
+
+
+def heading(r: Reader, said: Collected) -> bool:
+    """Ichimoku on BTCUSD daily: … Please test going long …  A Bollinger breakout on GLD. …"""
+    titled = named = False
+    if r.i and r.peek(-1).kind not in (*_ENDS, "AND", "THEN"):
+        return False
+    opening = not said.entries and not said.exits
+    while True:
+        if _title(r):
+            titled = True
+        elif named and _defaults(r):
+            pass
+        elif opening and (titled or not named) and _subject(r, said):
+            named = titled = True
+        elif titled and r.at("ON", "FOR", "IN", "OF") and r.at("SYMBOL", "EVERY_SYMBOL", ahead=1):
+            r.take("ON", "FOR", "IN", "OF")
+            if not symbols(r, said):
+                return False
+            frame(r, bare=True)
+        elif titled and r.at("SYMBOL") and symbols(r, said):
+            frame(r, bare=True)
+        elif not frame(r):
+            break
+        else:
+            titled = True
+    return titled and (r.at(*_ENDS) or (r.at(*_RULES) and not named))
+
+
+def _title(r: Reader) -> bool:
+    """Words of a name: none of them a rule."""
+    if r.take("INTRADAY"):
+        if minutes(r.timeframe) >= minutes("1d"):
+            raise r.ask(f"intraday, and the data has {r.timeframe} bars", ["give it data of 1h bars"], r.i - 1)
+        return True
+    if r.at("GAP") and r.at("RISES", "FALLS", ahead=1) and r.peek(2).text in lexicon().titles:
+        return r.take_all("GAP", r.peek(1).kind)
+    if r.at("TITLE") and r.peek().text.startswith("buy"):
+        return False  # what to buy must follow
+    if r.take("PLEASE", "STRATEGY", "TITLE"):
+        r.take(*_DAYS) if r.peek(-1).text == "turnaround" else None
+        r.take("IS") if r.at("STRATEGY", ahead=1) else None
+        return True
+    if r.peek().text in lexicon().titles and r.at(*_ENDS, *_RULES, "ON", "FOR", "STRATEGY", "TITLE", "PLEASE", ahead=1):
+        return r.take(r.peek().kind) is not None
+    return False
+
+
+def _subject(r: Reader, said: Collected) -> bool:
+    """Williams %R 10, Supertrend (10, 3): its settings count for what follows, and "it" is this line."""
+    if not r.at(*_LINES, "NUM"):
+        return False
+    if r.at(*AVERAGES) and not r.at("NUM", "(", ahead=1):
+        return r.take(*AVERAGES) is not None
+    if r.at("MOMENTUM", "VOLATILITY", "ROC") and r.at("STRATEGY", "TITLE", *_ENDS, ahead=1):
+        return r.take("MOMENTUM", "VOLATILITY", "ROC") is not None  # a momentum idea: what it is called
+    first = r.i
+    with r.trying() as attempt:
+        made = line(r, side="above")
+        if made is None or made.name in ("close", "?", "highest", "lowest") or r.i == first:
+            return False
+        attempt.keep()
+        remember(r, made)
+        said.about.append(made)
+    return True
+
+
+def remember(r: Reader, made: Line) -> None:
+    r.it = r.right = made
+    usual = usual_line(made.name).values
+    if made.values != usual:
+        r.known[made.name] = made.values
+
+
+def _defaults(r: Reader) -> bool:
+    """with default settings (9, 26, 52): which must be those that are usual."""
+    first = r.i
+    with r.trying() as attempt:
+        r.take("USE", "AT", "ON")
+        if not r.take("DEFAULTS") or r.it is None:
+            return False
+        given: list[float] = []
+        if r.take("("):
+            while (number := r.take("NUM")) is not None:
+                given.append(number.value)
+                r.take(",", "SLASH")
+            if not r.take(")"):
+                return False
+        usual = usual_line(r.it.name).values
+        if tuple(given) != usual[: len(given)]:
+            raise r.ask("these are not the default settings", ["leave default out"], first)
+        attempt.keep()
+        r.it = replace(r.it, values=usual)
+        return True
