@@ -1,8 +1,9 @@
-"""A backend that does what a file says: cannot be opened, runs nothing, answers oddly. Without it, the native one."""
+"""A backend that does what a file says: opens late or never, runs nothing, answers oddly. Else, the native one."""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from ringfence.testing.fake import FakeSandbox, outcome
 
 def create(options: Mapping[str, str]) -> Sandbox:
     down = Path(os.environ["MOODY_DOWN"])
+    while down.exists() and down.read_text() == "slow":
+        time.sleep(0.05)
     if not down.exists():
         return open_sandbox("native:profile=plain,park=0")
     if down.read_text() == "broken":

@@ -34,7 +34,8 @@ BEGIN = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"na
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RINGFENCE_MCP")}
+    ours = ("RINGFENCE_MCP", "RINGFENCE_MODEL")  # what a test says of these holds
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return {**kept, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "RINGFENCE_HOME": str(home), **more}
 
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -49,10 +50,12 @@ LAID_OUT = """{
 """
 
 
-def install(home: Path, *words: str, code: int = 0, **env: str) -> subprocess.CompletedProcess[str]:
+def install(
+    home: Path, *words: str, code: int = 0, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         argv("install", *words),
-        env=environment(home, HOME=str(home), **env),
+        env={**environment(home, HOME=str(home)), **(env or {})},
         cwd=home,
         capture_output=True,
         text=True,
@@ -103,6 +106,39 @@ def test_the_entry_starts_a_server(tmp_path: Path) -> None:
 def test_the_backend_is_part_of_the_entry(tmp_path: Path) -> None:
     install(tmp_path, "--path", "x.json", "--backend", "docker", "--name", "fence")
     assert json.loads((tmp_path / "x.json").read_text())["mcpServers"]["fence"]["args"][-2:] == ["--backend", "docker"]
+
+
+def read(path: Path) -> Json:
+    text = path.read_text()
+    return tomllib.loads(text)["mcp_servers"] if path.suffix == ".toml" else json.loads(text)["mcpServers"]
+
+
+@pytest.mark.parametrize("name", ["c.json", "c.toml"])
+def test_a_client_without_a_shell_is_given_the_variables(tmp_path: Path, name: str) -> None:
+    before = {"c.json": LAID_OUT, "c.toml": COMMENTED}[name]
+    (tmp_path / name).write_text(before)
+    words = ("--path", name, "--backend", "docker", "--allow-weaker", "--env", "RINGFENCE_PARK", "--env", "A=b=c")
+    known = {"RINGFENCE_PARK": "3", "DOCKER_HOST": "unix:///run/mine.sock"}
+    install(tmp_path, *words, env=known)
+    entry = read(tmp_path / name)["ringfence"]
+    assert entry["args"][-3:] == ["--backend", "docker", "--allow-weaker"]
+    assert entry["env"] == {**known, "A": "b=c"}
+    install(tmp_path, "--path", name, "--backend", "docker", "--env", "DOCKER_HOST=tcp://here", env=known)
+    assert read(tmp_path / name)["ringfence"]["env"] == {**known, "A": "b=c", "DOCKER_HOST": "tcp://here"}
+    assert read(tmp_path / name)["other"]["command"] in ("x", "other")
+
+
+@pytest.mark.parametrize("own", ['env = { B = "2" }  # mine\n', 'env.B = "2"\n', ""])
+def test_variables_join_those_that_are_in_line(tmp_path: Path, own: str) -> None:
+    (tmp_path / "c.toml").write_text(f'[mcp_servers.ringfence]\ncommand = "x"\n{own}# the end\n')
+    install(tmp_path, "--path", "c.toml", "--env", "A=1")
+    assert read(tmp_path / "c.toml")["ringfence"]["env"] == {"A": "1", **({"B": "2"} if own else {})}
+    assert "# the end" in (tmp_path / "c.toml").read_text()
+
+
+def test_the_engine_is_named_only_where_it_is_used(tmp_path: Path) -> None:
+    install(tmp_path, "--path", "c.json", env={"DOCKER_HOST": "unix:///run/mine.sock"})
+    assert "env" not in read(tmp_path / "c.json")["ringfence"]
 
 
 def test_json_keeps_all_that_is_there(tmp_path: Path) -> None:
@@ -196,6 +232,13 @@ def test_http_is_an_address_with_its_token(tmp_path: Path) -> None:
     ("words", "code", "told"),
     [
         ([], 2, "--client NAME"),
+        ([], 2, "see `ringfence mcp install --help`"),
+        (["--client", "cursor", "--http", "--port", "0"], 2, "--port"),
+        (["--client", "cursor", "--http", "--port", "65536"], 2, "--port"),
+        (["--client", "cursor", "--backend", "dokker"], 78, "'dokker' is unknown: use one of docker, native"),
+        (["--client", "cursor", "--env", "NOSUCHVARIABLE"], 2, "--env NOSUCHVARIABLE=VALUE"),
+        (["--client", "cursor", "--env", "=x"], 2, "--env NAME=VALUE"),
+        (["--client", "cursor", "--env", "A=1", "--http"], 2, "leave out --http"),
         (["--client", "nosuch"], 66, "use one of claude-code"),
         (["--client", "codex", "--path", "x.json"], 66, ".toml"),
         (["--path", "/proc/nowhere/x.json"], 66, "--path"),
@@ -203,6 +246,7 @@ def test_http_is_an_address_with_its_token(tmp_path: Path) -> None:
 )
 def test_a_wrong_request_is_told(tmp_path: Path, words: list[str], code: int, told: str) -> None:
     assert told in install(tmp_path, *words, code=code).stderr
+    assert files(tmp_path) == {}
 
 
 def test_installing_does_not_import_the_protocol() -> None:

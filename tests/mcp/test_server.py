@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -221,6 +222,22 @@ def test_a_backend_that_hands_on_half_a_character_does_not_end_it(moody: tuple[P
             assert (found["stdout"], found["result"]) == ("?", {"x": "?"})
 
 
+def test_waiting_for_a_sandbox_is_not_called_running(moody: tuple[Path, StdioServerParameters]) -> None:
+    down, parameters = moody
+    down.write_text("slow")
+    told: list[str] = []
+
+    async def listen(progress: float, total: float | None, message: str | None) -> None:
+        told.append(message or "")
+        down.unlink(missing_ok=True)  # it opens now
+
+    with connected(parameters, "moody") as peer:
+        asked = {"code": "result = 1", "timeout": 1}
+        found = peer.portal.call(lambda: peer.client.call_tool("run_python", asked, progress_callback=listen))
+        assert answer(found)["result"] == 1
+    assert re.fullmatch(r"waiting for a sandbox, \d+ s", told[0])
+
+
 def test_a_sandbox_that_cannot_be_opened_is_told_and_tried_again(moody: tuple[Path, StdioServerParameters]) -> None:
     down, parameters = moody
     with connected(parameters, "moody") as peer:
@@ -236,7 +253,20 @@ def test_a_sandbox_that_cannot_be_opened_is_told_and_tried_again(moody: tuple[Pa
         assert answer(peer.call("session_create"))["backend"] == "moody"
 
 
-def test_options_of_http_are_for_http() -> None:
-    done = subprocess.run(argv("--port", "1"), capture_output=True, text=True, timeout=SECONDS, check=False)
-    assert done.returncode == 2
-    assert "add it" in done.stderr
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["--port", "1"], 2, "add it"),
+        (["--http", "--port", "99999"], 2, "65535"),  # an address is taken modulo 65536
+        (["--http", "--port", "-1"], 2, "invalid value for '--port'"),
+        (["--backend", "dokker"], 78, "'dokker' is unknown: use one of docker, native"),
+        (["--http", "--port", "0", "--backend", "dokker"], 78, "'dokker' is unknown: use one of docker, native"),
+    ],
+)
+def test_what_can_never_work_is_told_at_the_start(words: list[str], code: int, told: str, home: Path) -> None:
+    done = subprocess.run(
+        argv(*words), env=environment(home), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=SECONDS, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (code, "")
+    assert told in done.stderr

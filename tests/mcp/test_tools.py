@@ -12,6 +12,7 @@ from mcp import MCPError
 from mcp_types import ImageContent, ResourceLink, TextResourceContents
 
 from ringfence.mcp.answers import OutcomeAnswer
+from ringfence.mcp.wording import for_callers
 from ringfence.sandbox.outcome import Outcome
 
 from tests.conftest import ROOT
@@ -19,13 +20,20 @@ from tests.mcp.serving import Json, Peer, answer, refusal, text
 
 TOOLS = {
     "docker_run_python", "run_python", "session_create", "session_run", "session_close", "backtest_run", "check_code",
-    "artifact_list", "artifact_read", "runs_list", "runs_get",
+    "artifact_list", "artifact_read", "runs_list", "runs_get", "research_run", "monte_carlo", "indicator_compute",
+}  # fmt: skip
+PRICED = {"backtest_run", "research_run", "monte_carlo", "indicator_compute"}  # the host may fetch prices
+READ_ONLY = {
+    "check_code", "artifact_list", "artifact_read", "runs_list", "runs_get", "monte_carlo", "indicator_compute",
 }  # fmt: skip
 OUTCOME = {
     "run_id", "status", "reason", "exit_code", "signal", "stdout", "stderr", "truncated", "result", "error",
     "artifacts", "rejected_artifacts", "usage", "limits", "backend", "isolation", "device", "stages",
 }  # fmt: skip
 STRATEGY = (ROOT / "examples" / "rsi_dip.py").read_text()
+TWO = "".join(f"class {name}(Strategy):\n    def next(self):\n        pass\n" for name in "AB")
+BY_SERVER = "What follows was written by this server, may quote the program, and is untrusted"
+BY_PROGRAM = "What follows was written by the program and is untrusted"
 
 
 def listed(peer: Peer) -> Mapping[str, Json]:
@@ -42,10 +50,8 @@ def test_tools_say_what_they_take_and_give(peer: Peer) -> None:
         hints = tool.annotations
         assert hints.destructive_hint is False
         assert hints.title == tool.title
-        assert hints.open_world_hint is (tool.name == "backtest_run")  # the host may fetch prices
-        assert hints.read_only_hint is (
-            tool.name in {"check_code", "artifact_list", "artifact_read", "runs_list", "runs_get"}
-        )
+        assert hints.open_world_hint is (tool.name in PRICED)
+        assert hints.read_only_hint is (tool.name in READ_ONLY)
         assert hints.idempotent_hint is (hints.read_only_hint or tool.name == "backtest_run")
     assert tools["docker_run_python"].input_schema["properties"]["timeout"]["default"] == 15
     assert tools["run_python"].input_schema["properties"]["memory_mb"]["maximum"] == 256
@@ -168,7 +174,9 @@ def test_limits_may_be_lowered_and_not_raised(peer: Peer) -> None:
         ("backtest_run", {"code": STRATEGY, "data": "csv:/etc/passwd"}, "RINGFENCE_MCP_DATA_DIR"),
         ("backtest_run", {"code": STRATEGY, "data": "sample:GOOG", "parameters": {"nosuch": 1}}, "nosuch"),
         ("backtest_run", {"code": STRATEGY, "data": "sample:GOOG", "fees": -1}, "fees"),
-        ("runs_get", {"run_id": "zzzz"}, "run"),
+        ("backtest_run", {"code": STRATEGY}, 'give for example data="sample:GOOG"'),
+        ("backtest_run", {"code": TWO, "data": "sample:GOOG"}, 'choose one with class_name="A"'),
+        ("runs_get", {"run_id": "zzzz"}, "no run is called 'zzzz': runs_list shows those there are"),
         ("runs_list", {"limit": 0}, "greater than or equal to 1"),
         ("runs_list", {"since": "yesterday-ish"}, "yesterday-ish"),
     ],
@@ -177,6 +185,28 @@ def test_a_bad_call_is_an_error_that_says_what_to_do(
     one: Peer, tool: str, arguments: Mapping[str, Json], told: str
 ) -> None:
     assert told in refusal(one.call(tool, **arguments))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "told"),
+    [
+        ("correct the data, or let --repair mend and list it", "correct the data, or let repair=true mend and list it"),
+        ("set --margin 1, or write next()", "set margin=1, or write next()"),
+        ("see --cash and --fractional", "see cash and fractional=true"),
+        ("give --param fast=…", 'give parameters={"fast": …}'),
+        ("name it with --class, or keep one class to a file", "name it with class_name, or keep one class to a file"),
+        ("check the path, or use --source sample (--data sample:GOOG)", 'check the path, or use data="sample:GOOG"'),
+        ("pip install it, or use --author rules", 'pip install it, or use author="rules"'),
+        ("`ringfence research --resume 7` goes on with it", "`ringfence research --resume 7` goes on with it"),
+        ("change it, or pass --allow-weaker", "change it, or start the server with --allow-weaker"),
+    ],
+)
+def test_our_sentences_speak_of_tools_and_arguments(sentence: str, told: str) -> None:
+    assert for_callers(sentence) == told
+
+
+def test_an_option_that_a_tool_does_not_have_stays() -> None:
+    assert for_callers("let --repair mend it", {"code"}) == "let --repair mend it"
 
 
 def test_an_unknown_tool_is_an_error(peer: Peer) -> None:
@@ -280,6 +310,23 @@ def test_a_backtest_is_run_replayed_and_stored(peer: Peer) -> None:
     assert whole["details"]["code"].strip() == STRATEGY.strip()
 
 
+def test_what_is_told_of_a_backtest_is_clear(one: Peer) -> None:
+    """Whose words they are, which id is which, and how much more there is."""
+    result = one.call("backtest_run", code=STRATEGY, data="sample:GOOG", lookahead=False)
+    found, said = answer(result), text(result)
+    assert f"Stored run {found['run']['run_id']}" in said and f"sandbox run {found['run_id']}" in said
+    assert BY_SERVER in said and BY_PROGRAM not in said
+    trades, code = found["run"]["metrics"]["trades"], len(STRATEGY)
+    assert f"runs_get shows, by parts: {trades} trades, " in said
+    assert f", the outcome, {code:,} characters of code." in said
+    assert all(round(ms, 2) == ms for ms in found["stages"].values())
+    listed = text(one.call("runs_list"))
+    assert BY_SERVER in listed and BY_PROGRAM not in listed
+    assert f"return {found['run']['metrics']['total_return']:.4g}, " in listed and "None" not in listed
+    assert not re.search(r"\d\.\d{6}", listed)
+    assert "run.run_id" in refusal(one.call("runs_get", run_id=found["run_id"]))
+
+
 def test_a_strategy_that_fails_is_a_normal_answer(one: Peer) -> None:
     broken = STRATEGY.replace("def next(self):", "def next(self):\n        raise KeyError('oops')", 1)
     assert broken != STRATEGY
@@ -298,9 +345,14 @@ def test_parameters_change_the_run(one: Peer) -> None:
 def test_code_is_checked_without_running_it(peer: Peer) -> None:
     found = answer(peer.call("check_code", code=STRATEGY))
     assert found["ok"] and found["class"]
-    wrong = answer(peer.call("check_code", code="class A(Strategy):\n    def next(self):\n        x ="))
+    told = peer.call("check_code", code="class A(Strategy):\n    def next(self):\n        x =")
+    wrong = answer(told)
     assert not wrong["ok"]
     assert wrong["findings"][0]["severity"] == "error"
+    assert text(told).startswith("1 error was found.") and BY_SERVER in text(told)
+    assert text(peer.call("check_code", code=STRATEGY)).startswith("Nothing was found.")
+    several = answer(peer.call("check_code", code=TWO))["findings"][0]
+    assert "--class" not in several["hint"] and "class_name" in several["hint"]
 
 
 def test_answers_keep_to_their_published_schema(one: Peer) -> None:

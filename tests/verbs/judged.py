@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import cast
 
 from ringfence.markets import load_bars
-from ringfence.sandbox import Sandbox
-from ringfence.sandbox.job import PRESETS, Limits, Mount
+from ringfence.sandbox import OnOutput, Sandbox
+from ringfence.sandbox.job import PRESETS, Cancel, Job, Limits, Mount
+from ringfence.sandbox.outcome import Outcome
 from ringfence.trade.bars import Bars
 from ringfence.trade.draft import read_draft
 from ringfence.trade.run import FillRules, Json, Run
@@ -56,3 +58,19 @@ def on_each_bar(*lines: str, init: str = "pass") -> str:
 def total_return(run: Run) -> float:
     assert run.metrics is not None
     return run.metrics.total_return
+
+
+def leaving(sandbox: Sandbox, cancel: Cancel, *, during: int) -> Sandbox:
+    """A sandbox whose caller goes away during that one of its runs."""
+
+    class Leaving:
+        runs = 0
+
+        def run(self, job: Job, *, on_output: OnOutput | None = None, cancel: Cancel | None = None) -> Outcome:
+            self.runs += 1
+            if self.runs == during:
+                leave.set()
+            return sandbox.run(job, on_output=on_output, cancel=cancel)
+
+    leave = cancel
+    return cast("Sandbox", Leaving())

@@ -18,7 +18,7 @@ from ringfence.trade.draft import read_draft
 from ringfence.trade.run import Costs, FillRules
 from ringfence.verbs.backtest import Request, backtest
 
-from tests.verbs.judged import HEAD, STRATEGY_SANDBOX, judge, on_each_bar, sample, total_return
+from tests.verbs.judged import HEAD, STRATEGY_SANDBOX, judge, leaving, on_each_bar, sample, total_return
 
 CROSS = (
     "import numpy as np\nimport pandas as pd\nfrom ringfence import Strategy, param\n\n"
@@ -226,9 +226,18 @@ def test_a_run_that_is_cancelled_says_so(sandbox: Sandbox) -> None:
     cancel.set()
     try:
         request = Request(draft=read_draft(CROSS, name="x"), bars=sample("GOOG"), cancel=cancel)
-        assert backtest(request, sandbox=sandbox).run.verdict == "cancelled"
+        finished = backtest(request, sandbox=sandbox)
+        assert finished.run.verdict == "cancelled" and finished.cut_short
     finally:
         cancel.close()
+
+
+def test_a_check_that_is_cancelled_leaves_nothing_to_keep(sandbox: Sandbox) -> None:
+    cancel = Cancel()
+    request = Request(draft=read_draft(CROSS, name="x"), bars=sample("GOOG"), cancel=cancel, secret="secret")
+    finished = backtest(request, sandbox=leaving(sandbox, cancel, during=2))
+    assert (finished.run.verdict, finished.run.lookahead.status) == ("traded", "not_checked") and finished.cut_short
+    assert not backtest(replace(request, cancel=None), sandbox=sandbox).cut_short
 
 
 def test_a_strategy_needs_data(sandbox: Sandbox) -> None:

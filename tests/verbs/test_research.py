@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -15,13 +14,12 @@ from ringfence import open_sandbox
 from ringfence.agents import open_agent
 from ringfence.agents.brief import Brief, Reply
 from ringfence.base.errors import AgentError, BudgetError, SettingsError
-from ringfence.sandbox import OnOutput, Sandbox
-from ringfence.sandbox.job import Cancel, Job
-from ringfence.sandbox.outcome import Outcome
+from ringfence.sandbox import Sandbox
+from ringfence.sandbox.job import Cancel
 from ringfence.store import open_store
 from ringfence.verbs.research import Aim, Budget, Grounds
 
-from tests.verbs.judged import STRATEGY_SANDBOX
+from tests.verbs.judged import STRATEGY_SANDBOX, leaving
 from tests.verbs.researching import (
     BROKEN_IMPORT,
     BROKEN_NAME,
@@ -326,20 +324,7 @@ def test_the_idea_is_the_same_for_all(bench: Bench) -> None:
 
 def test_a_run_that_is_cut_short_is_neither_kept_nor_held_against_the_strategy(bench: Bench) -> None:
     cancel = Cancel()
-
-    class Leaving:
-        """Its caller goes away while the first long run, the one on training data, is under way."""
-
-        runs = 0
-
-        def run(self, job: Job, *, on_output: OnOutput | None = None, cancel: Cancel | None = None) -> Outcome:
-            self.runs += 1
-            if self.runs == 3:
-                assert cancel is not None
-                cancel.set()
-            return bench.sandbox.run(job, on_output=on_output, cancel=cancel)
-
-    cut = replace(bench, sandbox=cast("Sandbox", Leaving()))
+    cut = replace(bench, sandbox=leaving(bench.sandbox, cancel, during=3))  # the run on training data
     result, _ = cut.research([says("code", fenced(GOOD))], cancel=cancel)
     assert result.status == "cancelled" and "--resume test" in result.reason
     with open_store(bench.url) as store:

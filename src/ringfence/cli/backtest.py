@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ringfence.base.errors import DraftError, InputError
-from ringfence.cli import options, trading
+from ringfence.cli import INTERRUPTED, options, trading
 from ringfence.cli.groups import spread
 from ringfence.cli.interrupt import cancelling
 from ringfence.cli.request import read_program
-from ringfence.cli.terminal import Screen, emit
+from ringfence.cli.terminal import Screen, emit, say
 
 if TYPE_CHECKING:
     from ringfence.store import StoredRun
@@ -96,11 +96,14 @@ def backtest(
         lookahead=lookahead, streamed=streamed, heal=heal, artifacts_dir=artifacts,
         secret=trading.read_secret(settings),
     )  # fmt: skip
-    finished, interrupted = _run(request, trading.trading_sandbox(backend, draft.dialect, allow_weaker), quiet=as_json)
+    finished = _run(request, trading.trading_sandbox(backend, draft.dialect, allow_weaker), quiet=as_json)
+    if finished.cut_short:
+        say("cancelled: nothing was stored")
+        return INTERRUPTED
     finished = _warned(finished, draft, parameters)
     stored = _store(settings.database_url(os.environ), finished, draft)
     _write_reports(stored, draft, bars, report, png)
-    return _show(finished, stored, as_json, interrupted)
+    return _show(finished, stored, as_json)
 
 
 def _warned(finished: Finished, draft: Draft, parameters: dict[str, Json]) -> Finished:
@@ -122,7 +125,7 @@ def _read_draft(file: str, class_name: str | None) -> Draft:
         raise DraftError(f"{place}: {e}", verdict=e.verdict, line=e.line) from e
 
 
-def _run(request: Request, spec: str, *, quiet: bool) -> tuple[Finished, bool]:
+def _run(request: Request, spec: str, *, quiet: bool) -> Finished:
     from contextlib import nullcontext
 
     from ringfence.sandbox import open_sandbox
@@ -131,8 +134,7 @@ def _run(request: Request, spec: str, *, quiet: bool) -> tuple[Finished, bool]:
     with cancelling() as interruption, open_sandbox(spec) as sandbox:
         screen = Screen(on_broken=interruption.cancel.set)
         with nullcontext() if quiet else screen.progress(request.limits.wall_seconds):
-            finished = run_backtest(replace(request, cancel=interruption.cancel), sandbox=sandbox)
-        return finished, interruption.signal is not None
+            return run_backtest(replace(request, cancel=interruption.cancel), sandbox=sandbox)
 
 
 def _store(url: str, finished: Finished, draft: Draft) -> StoredRun:
@@ -163,19 +165,17 @@ def _write_reports(stored: StoredRun, draft: Draft, bars: Bars | None, report: P
         raise InputError(f"{e.filename!r} cannot be written: {e.strerror}; choose another place") from e
 
 
-def _show(finished: Finished, stored: StoredRun, as_json: bool, interrupted: bool) -> int:
+def _show(finished: Finished, stored: StoredRun, as_json: bool) -> int:
     if as_json:
         emit(sys.stdout, json.dumps(finished.run.to_json(), allow_nan=False) + "\n")
     else:
         from ringfence.cli.runs_view import show_run
 
         show_run(stored)
-    return 130 if interrupted else _exit_code(finished)
+    return _exit_code(finished)
 
 
 def _exit_code(finished: Finished) -> int:
     run = finished.run
-    if run.verdict == "cancelled":
-        return 130
     sound = run.provenance != "mismatch" and run.lookahead.status != "suspect"
     return 0 if run.verdict == "traded" and sound else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +25,9 @@ PORT = 8765
 
 Http = Annotated[bool, typer.Option("--http", help="Serve streamable HTTP at /mcp, not standard input and output.")]
 Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="With --http: the address to listen on.")]
-Port = Annotated[int, typer.Option("--port", metavar="N", help="With --http: the port; 0 takes a free one.")]
+Port = Annotated[
+    int, typer.Option("--port", metavar="N", min=0, max=65535, help="With --http: the port; 0 takes a free one.")
+]
 Token = Annotated[
     str | None,
     typer.Option("--token", metavar="TOKEN", help="With --http: what callers must send. RINGFENCE_MCP_TOKEN is safer."),
@@ -42,6 +45,22 @@ ConfigPath = Annotated[
 ]
 EntryName = Annotated[str, typer.Option("--name", metavar="NAME", help="What the client calls the server.")]
 EntryHttp = Annotated[bool, typer.Option("--http", help="Point at a server that runs, not at a command to start.")]
+EntryHost = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="With --http: where that server is.")]
+EntryPort = Annotated[
+    int, typer.Option("--port", metavar="N", min=1, max=65535, help="With --http: the port of that server.")
+]
+EntryToken = Annotated[
+    str | None,
+    typer.Option("--token", metavar="TOKEN", help="With --http: what that server wants. It is written into the file."),
+]
+EntryEnv = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env",
+        metavar="NAME[=VALUE]",
+        help="A variable that the client starts it with; without a value, as it is set here. May be given again.",
+    ),
+]
 Remove = Annotated[bool, typer.Option("--remove", help="Take the entry out.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
@@ -71,12 +90,22 @@ def serve(
     if not http and (token is not None or host != "127.0.0.1" or port != PORT):
         raise UsageProblem("--host, --port and --token are for --http: add it")
     settings = Settings.from_env(os.environ)
-    fence = Fence(backend.partition(":")[0], partial(open_sandbox, server_spec(backend, allow_weaker)))
+    name = known_backend(backend)
+    fence = Fence(name, partial(open_sandbox, server_spec(backend, allow_weaker)))
     fence.warm()  # while the protocol's library, which takes as long, is imported
     try:
         return _serve(settings, fence, http, host, port, token)
     finally:
         fence.close()
+
+
+def known_backend(spec: str) -> str:
+    """The backend's name; SettingsError for one that there is not, which no later call could mend."""
+    from ringfence.base.plugins import find_plugin
+
+    name = spec.partition(":")[0]
+    find_plugin("ringfence.sandbox", name)
+    return name
 
 
 def server_spec(backend: str, allow_weaker: bool) -> str:
@@ -129,10 +158,12 @@ def install(
     path: ConfigPath = None,
     name: EntryName = "ringfence",
     http: EntryHttp = False,
-    host: Host = "127.0.0.1",
-    port: Port = PORT,
-    token: Token = None,
+    host: EntryHost = "127.0.0.1",
+    port: EntryPort = PORT,
+    token: EntryToken = None,
     backend: options.Backend = "native",
+    allow_weaker: options.AllowWeaker = False,
+    env: EntryEnv = None,
     remove: Remove = False,
     dry_run: DryRun = False,
 ) -> int:
@@ -141,14 +172,21 @@ def install(
     from ringfence.mcp.install.clients import Server, find_client
 
     if client is None and path is None:
-        raise UsageProblem("say which client it is for with --client NAME, or which file with --path FILE")
+        say(
+            "say which client it is for with --client NAME, or which file with --path FILE; "
+            "see `ringfence mcp install --help`"
+        )
+        return UsageProblem.exit_code
+    if http and env:
+        raise UsageProblem("--env is for a server that the client starts: leave out --http")
     known = find_client(client, path)
     settings = Settings.from_env(os.environ)
     shown = f"[{host}]" if ":" in host else host
     server = Server(
-        command=(*_own_command(), "mcp", *(() if backend == "native" else ("--backend", backend))),
+        command=(*_own_command(), "mcp", *_serve_words(backend, allow_weaker)),
         url=f"http://{shown}:{port}/mcp" if http else None,
         token=token or settings.mcp_token,
+        env=_variables(env or (), known_backend(backend), os.environ),
     )
     entry = None if remove else known.entry(server)
     change = plan(known, path or known.find(Path.home(), Path.cwd()), name, entry)
@@ -164,6 +202,26 @@ def install(
             say(f"what was there is in {change.copy}")
     emit(sys.stdout, _difference(change.before or "", change.after, str(change.path)))
     return 0
+
+
+def _serve_words(backend: str, allow_weaker: bool) -> tuple[str, ...]:
+    return (
+        *(() if backend == "native" else ("--backend", backend)),
+        *(("--allow-weaker",) if allow_weaker else ()),
+    )
+
+
+def _variables(asked: Sequence[str], backend: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """What the server needs of this environment: a client with windows and no shell hands on none of it."""
+    found = {"DOCKER_HOST": environ["DOCKER_HOST"]} if backend == "docker" and environ.get("DOCKER_HOST") else {}
+    for word in asked:
+        name, given, value = word.partition("=")
+        if not name:
+            raise UsageProblem(f"--env {word} names no variable: write --env NAME or --env NAME=VALUE")
+        if not given and name not in environ:
+            raise UsageProblem(f"{name} is not set here: write --env {name}=VALUE")
+        found[name] = value if given else environ[name]
+    return found
 
 
 def _own_command() -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from ringfence.verbs.research.many import IdeaLine, Many
 
 _HEADINGS = ("verdict", "return", "Sharpe", "trades", "hold-out", "other data", "where", "idea", "why")
 _SHOWN = 20  # lines of the live table
-_PAUSE_MS = 2_000  # between looks at the source
+_PAUSE_SECONDS = 2.0  # between looks at the source
 
 
 def run_ideas(desk: Desk, wish: ResearchWish, session_id: str, *, jobs: int, watch: bool, as_json: bool) -> int:
@@ -53,7 +53,7 @@ def run_ideas(desk: Desk, wish: ResearchWish, session_id: str, *, jobs: int, wat
                     if as_json:
                         emit(sys.stdout, json.dumps(line.to_json(), allow_nan=False) + "\n")
                     draw(None, line)
-            if not watch or _cancelled_within(cancel, _PAUSE_MS):
+            if not watch or cancel.is_set(_PAUSE_SECONDS):
                 break
     if not as_json:
         print_table(_HEADINGS, [_row(line) for line in tally.lines])
@@ -151,14 +151,6 @@ def _complain(idea: Idea, error: BaseException) -> None:
     if not isinstance(error, RingfenceError):
         emit(sys.stderr, "".join(traceback.format_exception(error)))
     say(f"{idea.place}: not judged: {error}")
-
-
-def _cancelled_within(cancel: object, milliseconds: int) -> bool:
-    import select
-
-    poll = select.poll()
-    poll.register(cancel, select.POLLIN)  # type: ignore[arg-type]  # it has a fileno
-    return bool(poll.poll(milliseconds))
 
 
 def _exit_code(tally: _Tally, total: int, session_id: str, desk: Desk) -> int:

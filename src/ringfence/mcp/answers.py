@@ -74,7 +74,7 @@ class DeviceAnswer(Answer):
 class OutcomeAnswer(Answer):
     """What the program did. stdout, stderr, result, error and artifacts are the program's own words: untrusted."""
 
-    run_id: str
+    run_id: str = Field(description="Of this run of the sandbox: artifact_list and artifact_read take it.")
     status: Status
     reason: str
     exit_code: int | None
@@ -91,7 +91,7 @@ class OutcomeAnswer(Answer):
     backend: str
     isolation: dict[str, str]
     device: DeviceAnswer
-    stages: dict[str, float]
+    stages: dict[str, float] = Field(description="Milliseconds of each stage.")
 
 
 def outcome_values(outcome: Outcome, kept: Mapping[str, Kept]) -> dict[str, JsonValue]:
@@ -110,6 +110,7 @@ def outcome_values(outcome: Outcome, kept: Mapping[str, Kept]) -> dict[str, Json
         }
         for artifact in outcome.artifacts
     ]
+    values["stages"] = {name: round(milliseconds, 2) for name, milliseconds in outcome.stages.items()}
     return values
 
 
@@ -211,7 +212,7 @@ class RunsAnswer(Answer):
 class RunAnswer(Answer):
     """A Run of docs/engine.md, without what was not asked for; `left_out` says what that is and how long."""
 
-    run_id: str
+    run_id: str = Field(description="Of the stored run: runs_get takes it.")
     verdict: str
     reason: str
     provenance: str = Field(description="verified: replayed by the host; claimed: a script's own; mismatch: neither.")
@@ -226,8 +227,11 @@ class RunAnswer(Answer):
     healed: list[str]
     guidance: list[str]
     details: dict[str, JsonValue] = Field(description="The parts that were asked for, such as trades.")
-    left_out: dict[str, int] = Field(description="Parts, or ends of parts, that runs_get can give: how many entries.")
+    left_out: dict[str, int] = Field(
+        description="What of each part is not in details and runs_get can give: entries of a list, points of a curve, "
+        "lines of indicators, fields of outcome, characters of code."
+    )
 
 
 class BacktestAnswer(OutcomeAnswer):
-    run: RunAnswer
+    run: RunAnswer = Field(description="The stored run, with an id of its own.")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ringfence.base.errors import DraftError, RefusedError
-from ringfence.markets import load_bars
-from ringfence.markets.cache import Cache
-from ringfence.markets.spec import parse_spec
-from ringfence.mcp.calls import CallerGone
+from ringfence.base.errors import DraftError
+from ringfence.mcp.calls import CallerGone, Doing
+from ringfence.mcp.fence import WAITING
+from ringfence.mcp.prices import load, open_cache
 from ringfence.sandbox.job import Cancel, Limits
 from ringfence.store import RunUsage, StoredRun, open_store
 from ringfence.trade.bars import Bars
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from ringfence.mcp.desk import Desk
     from ringfence.mcp.tools.backtest import BacktestArguments
 
-_ON_THE_HOST = ("csv", "parquet")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
@@ -35,7 +31,7 @@ class Stored:
     remarks: tuple[str, ...]  # on parameters outside of their range
 
 
-def run_and_store(desk: Desk, given: BacktestArguments, limits: Limits, cancel: Cancel) -> Stored:
+def run_and_store(desk: Desk, given: BacktestArguments, limits: Limits, cancel: Cancel, doing: Doing) -> Stored:
     draft = _read_draft(given)
     parameters = _parameters(given, draft)
     bars, bars_file = _load(desk, given)
@@ -53,10 +49,13 @@ def run_and_store(desk: Desk, given: BacktestArguments, limits: Limits, cancel: 
         secret=desk.secret(),
         cancel=cancel,
     )
+    doing.becomes(WAITING)
     with desk.fence.lease() as sandbox:
+        # It runs once, and again without the future: each time it may have to wait for a place.
+        doing.becomes("waiting for the backtest", f"; each of its runs has {limits.wall_seconds:g} s")
         finished = backtest(request, sandbox=sandbox)
-    if finished.run.verdict == "cancelled":
-        raise CallerGone  # half a backtest must not take the place of a whole one in the store
+    if finished.cut_short:
+        raise CallerGone  # half a backtest, or half a check of one, must not take the place of a whole one in the store
     run = _store(desk.database, finished, draft)
     return Stored(finished=finished, run=run, remarks=range_warnings(draft, parameters))
 
@@ -89,34 +88,11 @@ def _rules(given: BacktestArguments) -> FillRules:
 def _load(desk: Desk, given: BacktestArguments) -> tuple[Bars, Path] | tuple[None, None]:
     if not given.specs:
         return None, None
-    cache = Cache(desk.home / "bars")
-    bars = load_bars(
-        [_checked(spec, desk.settings.mcp_data_dir) for spec in given.specs],
-        symbols=given.symbols,
-        start=given.start,
-        end=given.end,
-        timeframe=given.timeframe,
-        cache=cache,
-        environ=desk.environ,
-        now_ns=time.time_ns(),
-    )
-    return bars, cache.materialise(bars)
-
-
-def _checked(text: str, folder: Path | None) -> str:
-    """A caller names no file of the host but those in the folder that the server was given for it."""
-    spec = parse_spec(text)
-    if spec.source not in _ON_THE_HOST:
-        return text
-    if folder is None:
-        raise RefusedError(
-            f"{text!r} is a file of the host, and this server shows none: name another source, "
-            "or set RINGFENCE_MCP_DATA_DIR to the folder that callers may read"
-        )
-    place = (folder / spec.options["path"]).resolve()
-    if not place.is_relative_to(folder.resolve()):
-        raise RefusedError(f"{text!r} is outside of the server's data folder: name a file inside it")
-    return replace(spec, options={**spec.options, "path": str(place)}).text
+    bars = load(
+        desk, given.specs, symbols=given.symbols, start=given.start, end=given.end, timeframe=given.timeframe,
+        repair=given.repair,
+    )  # fmt: skip
+    return bars, open_cache(desk).materialise(bars)
 
 
 def _store(url: str, finished: Finished, draft: Draft) -> StoredRun:

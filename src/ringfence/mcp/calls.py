@@ -35,6 +35,28 @@ class Caller:
     gone: asyncio.Event | None = None
 
 
+class Doing:
+    """What a call does, said by the thread that does it. Its seconds count from when it began with that.
+
+    A sandbox does not tell when a program starts: from outside one only knows that the answer is waited for.
+    """
+
+    def __init__(self, what: str) -> None:
+        self.becomes(what)
+
+    def becomes(self, what: str, then: str = "") -> None:
+        """`then` stands behind the seconds."""
+        self._said = (what, then, time.monotonic())
+
+    def waits_for(self, what: str, seconds: float) -> None:
+        """A job was given to the sandbox, which may have to find a place for it first."""
+        self.becomes(f"waiting for the {what}'s answer", f"; it has {seconds:g} s once it runs")
+
+    def __str__(self) -> str:
+        what, then, began = self._said
+        return f"{what}, {time.monotonic() - began:.0f} s{then}"
+
+
 class CallerGone(Exception):
     """Nobody waits for the answer any more."""
 
@@ -46,35 +68,35 @@ class Calls:
         self._most, self._waiting = most, waiting
         self._turns = anyio.Semaphore(most, fast_acquire=True)
 
-    async def run(self, caller: Caller, work: Callable[[Cancel], T], *, seconds: float | None, doing: str) -> T:
-        """`seconds` is the most that it should take, for the report of progress."""
+    async def run(self, caller: Caller, work: Callable[[Cancel, Doing], T], *, first: str) -> T:
+        """`first` is what it does at first, for the report of progress; `work` says what comes then."""
         if self._turns.value == 0 and self._turns.statistics().tasks_waiting >= self._waiting:
             raise RefusedError(
                 f"the server is busy: {self._most} calls run and {self._waiting} wait; try again in some seconds"
             )
-        task = _Task(work)
+        task, doing = _Task(work), Doing("waiting for other calls")
         async with anyio.create_task_group() as group:
-            group.start_soon(_tell, caller, task, seconds, doing)
+            group.start_soon(_tell, caller, doing)
             if caller.gone is not None:
                 group.start_soon(_leave, caller.gone, group.cancel_scope)
             async with self._turns:
-                await task.run()
+                doing.becomes(first)
+                await task.run(doing)
             group.cancel_scope.cancel()
         return task.result()
 
 
 class _Task(Generic[T]):
-    def __init__(self, work: Callable[[Cancel], T]) -> None:
+    def __init__(self, work: Callable[[Cancel, Doing], T]) -> None:
         self._work = work
         self._answer: list[T] = []
         self._error: BaseException | None = None
-        self.started: float | None = None
 
-    async def run(self) -> None:
-        self.started = time.monotonic()
+    async def run(self, doing: Doing) -> None:
         done, cancel = asyncio.Event(), Cancel()
         loop = asyncio.get_running_loop()
-        threading.Thread(target=self._body, args=(cancel, done, loop), name="ringfence-call", daemon=True).start()
+        words = (cancel, doing, done, loop)
+        threading.Thread(target=self._body, args=words, name="ringfence-call", daemon=True).start()
         try:
             await done.wait()
         except asyncio.CancelledError:
@@ -86,9 +108,9 @@ class _Task(Generic[T]):
             if done.is_set():  # else the thread may still look at it
                 cancel.close()
 
-    def _body(self, cancel: Cancel, done: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
+    def _body(self, cancel: Cancel, doing: Doing, done: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
         with self:
-            self._answer.append(self._work(cancel))
+            self._answer.append(self._work(cancel, doing))
         with contextlib.suppress(RuntimeError):  # the server has ended meanwhile
             loop.call_soon_threadsafe(done.set)
 
@@ -108,18 +130,12 @@ class _Task(Generic[T]):
         return self._answer[0]
 
 
-async def _tell(caller: Caller, task: _Task[T], seconds: float | None, doing: str) -> None:
+async def _tell(caller: Caller, doing: Doing) -> None:
     began = time.monotonic()
     while True:
         await anyio.sleep(_TICK_SECONDS)
-        now = time.monotonic()
-        if task.started is None:
-            message = f"waiting for other calls, {now - began:.0f} s"
-        else:
-            most = "" if seconds is None else f" of at most {seconds:g} s"
-            message = f"{doing}, {now - task.started:.0f} s{most}"
         with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-            await caller.report(now - began, None, message)
+            await caller.report(time.monotonic() - began, None, str(doing))
 
 
 async def _leave(gone: asyncio.Event, scope: anyio.CancelScope) -> None:

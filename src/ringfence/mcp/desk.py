@@ -11,7 +11,7 @@ from ringfence.mcp.bounds import Bounds, find_bounds
 from ringfence.mcp.calls import Calls
 from ringfence.mcp.fence import Fence
 from ringfence.mcp.sessions import Sessions
-from ringfence.mcp.shelf import Shelf
+from ringfence.mcp.shelf import Shelf, sweep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,8 @@ class Desk:
 
 
 def make_desk(settings: Settings, environ: Mapping[str, str], fence: Fence, secret: Callable[[], str]) -> Desk:
+    kept = settings.home_dir(environ) / "mcp"
+    sweep(kept)
     return Desk(
         settings=settings,
         environ=environ,
@@ -47,7 +49,7 @@ def make_desk(settings: Settings, environ: Mapping[str, str], fence: Fence, secr
         fence=fence,
         calls=Calls(most=settings.mcp_max_calls, waiting=settings.mcp_max_waiting),
         shelf=Shelf(
-            settings.home_dir(environ) / "mcp",
+            kept,
             most_bytes=settings.mcp_artifacts_mb << 20,
             seconds=settings.mcp_artifacts_seconds,
         ),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from ringfence.base.errors import RingfenceError, SandboxError
 from ringfence.sandbox import Sandbox
 
+WAITING = "waiting for a sandbox"  # what a call does until it has its lease
 # For a sandbox that is still getting warm when the server ends, which it may go on with for seconds. Clients wait about
 # 2 s before they kill a server; what is being opened dies with us just as well.
 _PATIENCE_SECONDS = 0.5

@@ -9,7 +9,8 @@ from typing import Literal, get_args
 from pydantic import JsonValue
 
 from ringfence.mcp.answers import RunAnswer
-from ringfence.mcp.text import one_line, untrusted
+from ringfence.mcp.text import SERVER, one_line, untrusted
+from ringfence.mcp.wording import for_callers
 from ringfence.sandbox.job import Json
 
 Part = Literal["trades", "orders", "fills", "equity", "benchmark", "indicators", "outcome", "mounts", "code"]
@@ -42,35 +43,55 @@ def run_answer(document: Mapping[str, Json], code: str, parts: Sequence[Part], m
 
 def run_text(answer: RunAnswer, *, details: bool = True) -> str:
     """The verdict and the handful of numbers that one looks at first."""
-    lines = [
-        f"Run {answer.run_id}: {answer.verdict}, {answer.provenance}, look-ahead {answer.lookahead.get('status')}.",
-    ]
+    future = answer.lookahead.get("status")
+    lines = [f"Stored run {answer.run_id}: {answer.verdict}, {answer.provenance}, look-ahead {future}."]
     figures = answer.metrics or answer.statistics or {}
-    shown = {name: figures[name] for name in _SHOWN if figures.get(name) is not None}
-    own = {"reason": answer.reason, "warnings": "\n".join(answer.warnings), "guidance": "\n".join(answer.guidance)}
+    shown = figures_line(figures)
+    said = {"reason": (answer.reason,), "warnings": answer.warnings, "guidance": answer.guidance}
+    ours = {name: for_callers("\n".join(words)) for name, words in said.items()}
+    own: dict[str, str] = {}
     if answer.metrics is not None and shown:  # computed by the host
-        lines.append(", ".join(f"{name} {_number(value)}" for name, value in shown.items()))
+        lines.append(shown)
     elif figures:
         own["statistics"] = one_line(json.dumps(figures), 2000)
     if answer.details and details:
-        own["details"] = json.dumps(answer.details)
+        ours["details"] = json.dumps(answer.details)
     if answer.left_out:
-        lines.append(f"runs_get gives more: {', '.join(f'{name} ({n})' for name, n in answer.left_out.items())}.")
-    return "\n".join([*lines, untrusted(own)]).rstrip()
+        lines.append(f"runs_get shows, by parts: {', '.join(_amount(name, answer) for name in answer.left_out)}.")
+    return "\n".join([*lines, *filter(None, (untrusted(ours, by=SERVER), untrusted(own)))])
+
+
+def _amount(part: str, answer: RunAnswer) -> str:
+    """How much there is of it, whatever of it the answer has."""
+    shown = answer.details.get(part)
+    count = answer.left_out[part] + (len(shown) if isinstance(shown, list) else 0)
+    if part == "outcome":
+        return "the outcome"
+    if part == "code":
+        return f"{count:,} characters of code"
+    if part in _CURVES:
+        return f"{count:,} points of {part}"
+    return f"{count:,} {part if count != 1 else part.removesuffix('s')}"
+
+
+def figures_line(figures: Mapping[str, JsonValue]) -> str:
+    """Those that one looks at first."""
+    shown = {name: figures[name] for name in _SHOWN if figures.get(name) is not None}
+    return ", ".join(f"{name} {number(value)}" for name, value in shown.items())
 
 
 def _cut(name: str, value: Json, most: int) -> tuple[JsonValue, int]:
     if name in _CURVES and isinstance(value, Sequence):
-        points = _spread(value, most)
+        points = spread(value, most)
         return points, len(value) - len(points)
     if name == "indicators" and isinstance(value, Mapping):
-        return {key: _spread(curve, most) for key, curve in value.items() if isinstance(curve, Sequence)}, 0
+        return {key: spread(curve, most) for key, curve in value.items() if isinstance(curve, Sequence)}, 0
     if isinstance(value, list):
         return value[:most], max(0, len(value) - most)
     return value, 0  # type: ignore[return-value]  # our Json is pydantic's
 
 
-def _spread(curve: Sequence[Json], most: int) -> list[JsonValue]:
+def spread(curve: Sequence[Json], most: int) -> list[JsonValue]:
     """Points over all of it, the first and the last among them."""
     if len(curve) <= most:
         return list(curve)  # type: ignore[arg-type]  # our Json is pydantic's
@@ -78,5 +99,6 @@ def _spread(curve: Sequence[Json], most: int) -> list[JsonValue]:
     return [curve[round(i * step)] for i in range(most)]  # type: ignore[misc]  # our Json is pydantic's
 
 
-def _number(value: JsonValue) -> str:
+def number(value: JsonValue) -> str:
+    """For people; the structured answer has every digit."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

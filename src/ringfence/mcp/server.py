@@ -42,6 +42,7 @@ from ringfence.mcp.shelf import URI
 from ringfence.mcp.tool import Reply, Tool
 from ringfence.mcp.tools import TOOLS
 from ringfence.mcp.tools.artifacts import as_text
+from ringfence.mcp.wording import for_callers
 
 GONE = "ringfence.gone"  # in a request's scope: the event that is set when its connection is lost
 _MOST_RESOURCE_BYTES = 8 << 20
@@ -96,10 +97,11 @@ class Face:
             raise MCPError(code=INVALID_PARAMS, message=f"there is no tool {params.name!r}: use one of {known}")
         try:
             reply = await tool.call(self._desk, tool.read(params.arguments or {}), _caller(context))
-        except SandboxError as e:
-            return _refusal(f"the sandbox ({self._desk.fence.backend}) could not run this, and nothing came of it: {e}")
         except RingfenceError as e:
-            return _refusal(str(e))
+            said = for_callers(str(e), tool.arguments.model_fields)
+            if isinstance(e, SandboxError):
+                said = f"the sandbox ({self._desk.fence.backend}) could not run this, and nothing came of it: {said}"
+            return _refusal(said)
         except CallerGone:
             return _refusal("the caller went away")
         return _result(reply)

@@ -13,7 +13,8 @@ import shutil
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -170,31 +171,44 @@ def _write(place: Path, run_id: str, artifact: Artifact) -> Kept:
 
 
 def _make_folder(parent: Path) -> tuple[Path, int]:
-    """A directory of our own, and the descriptor that holds it locked. What dead servers left goes away first."""
-    gate = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(gate, fcntl.LOCK_EX)  # or another server might sweep ours before we have locked it
-        _sweep(parent)
+    """A directory of our own, and the descriptor that holds it locked."""
+    with _gate(parent):  # or another server might sweep ours before we have locked it
         folder = parent / secrets.token_hex(8)
         folder.mkdir(mode=0o700)
         held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         fcntl.flock(held, fcntl.LOCK_EX)
         return folder, held
+
+
+@contextmanager
+def _gate(parent: Path) -> Iterator[None]:
+    """Within, no other server makes or sweeps a directory there."""
+    gate = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        yield
     finally:
         os.close(gate)
 
 
-def _sweep(parent: Path) -> None:
+def sweep(parent: Path) -> None:
     """Remove what servers that are gone have left: theirs are the directories that nobody holds locked."""
-    for folder in parent.iterdir():
-        try:
-            fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            continue  # not ours, or just removed
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
-        except BlockingIOError:
-            pass  # its server lives
-        finally:
-            os.close(fd)
+    if not parent.is_dir():
+        return
+    with _gate(parent):
+        for folder in parent.iterdir():
+            _remove_unheld(folder)
+
+
+def _remove_unheld(folder: Path) -> None:
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return  # not ours, or just removed
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    except BlockingIOError:
+        pass  # its server lives
+    finally:
+        os.close(fd)

@@ -73,6 +73,32 @@ class Tool:
         return schema
 
 
+def reading(
+    name: str,
+    title: str,
+    description: str,
+    arguments: type[Arguments],
+    answer: type[Answer],
+    call: Callable[[Desk, Any, Caller], Awaitable[Reply]],
+    *,
+    preset: Literal["chat", "backtest"] | None = None,
+    open_world: bool = False,
+) -> Tool:
+    """A tool that changes nothing: a client may call it again at will."""
+    return Tool(
+        name=name,
+        title=title,
+        description=description,
+        arguments=arguments,
+        answer=answer,
+        call=call,
+        preset=preset,
+        read_only=True,
+        idempotent=True,
+        open_world=open_world,
+    )
+
+
 def _is_quoted(model: type[BaseModel], name: object, value: object) -> bool:
     wanted = model.model_fields.get(name) if isinstance(name, str) else None
     return (

@@ -7,6 +7,7 @@ import json
 import keyword
 import os
 import posixpath
+import select
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -251,6 +252,12 @@ class Cancel:
     def set(self) -> None:
         with contextlib.suppress(BlockingIOError):  # so often set that the pipe is full: it is set
             os.write(self._write, b"x")
+
+    def is_set(self, within_seconds: float = 0) -> bool:
+        """Whether it is, or becomes so in that time."""
+        poll = select.poll()
+        poll.register(self._read, select.POLLIN)
+        return bool(poll.poll(within_seconds * 1000))
 
     def close(self) -> None:
         os.close(self._read)

@@ -10,7 +10,6 @@ What does not depend on the program behaves as in a real one: a missing mount is
 
 from __future__ import annotations
 
-import select
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -95,7 +94,7 @@ class FakeSandbox:
             self.jobs.append(job)
             self._count += 1
             run_id = f"fake-{self._count}"
-            answer = outcome(status="cancelled") if _is_set(cancel) else self._answer(job)
+            answer = outcome(status="cancelled") if cancel is not None and cancel.is_set() else self._answer(job)
         if on_output is not None:
             if answer.stdout:
                 on_output("stdout", answer.stdout.encode())
@@ -165,7 +164,3 @@ def _in_order(outcomes: Iterator[Outcome]) -> Callable[[Job], Outcome]:
             raise SandboxError("the fake sandbox has no Outcome left: script one for each run") from None
 
     return answer
-
-
-def _is_set(cancel: Cancel | None) -> bool:
-    return cancel is not None and bool(select.select([cancel], [], [], 0)[0])

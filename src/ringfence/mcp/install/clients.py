@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ringfence.base.errors import InputError
@@ -12,17 +12,19 @@ from ringfence.base.errors import InputError
 Value = str | list[str] | Mapping[str, str]
 Entry = Mapping[str, Value]
 
-# What says how a server is reached. Anything else in an entry, such as `env`, is the user's own and stays.
+# What says how a server is reached. Anything else in an entry is the user's own and stays; so do variables of `env`
+# that are not ours.
 TRANSPORT = frozenset({"type", "command", "args", "url", "httpUrl", "serverUrl", "headers", "http_headers"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """How the server is reached: by starting `command`, or at `url`."""
+    """How the server is reached: by starting `command` with `env` added to what it finds, or at `url`."""
 
     command: tuple[str, ...]
     url: str | None = None
     token: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,8 @@ class Client:
     def entry(self, server: Server) -> Entry:
         if server.url is None:
             kind = {} if self.stdio_type is None else {"type": self.stdio_type}
-            return {**kind, "command": server.command[0], "args": list(server.command[1:])}
+            env = {"env": server.env} if server.env else {}
+            return {**kind, "command": server.command[0], "args": list(server.command[1:]), **env}
         if self.url_key is None:
             raise InputError(f"{self.name} starts servers itself and is told no address: leave out --http")
         kind = {} if self.http_type is None else {"type": self.http_type}
@@ -91,7 +94,10 @@ CLIENTS: Mapping[str, Client] = {
 def merged(there: object, entry: Entry) -> dict[str, object]:
     """What an entry becomes: ours, and what a user has added to the one that is there."""
     own = {name: value for name, value in there.items() if name not in TRANSPORT} if isinstance(there, dict) else {}
-    return {**own, **entry}
+    made = {**own, **entry}
+    if isinstance(env := own.get("env"), dict) and isinstance(ours := entry.get("env"), Mapping):
+        made["env"] = {**env, **ours}
+    return made
 
 
 def find_client(name: str | None, path: Path | None) -> Client:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from ringfence.mcp.install.clients import TRANSPORT, Entry, merged
 
@@ -27,22 +27,44 @@ def edit(text: str, place: tuple[str, ...], entry: Entry | None) -> str:
     lines = text.splitlines(keepends=True)
     start, end = _section(lines, place)
     made: list[str] = []
-    if entry is not None:
-        rows = [f"{_key(name)} = {_value(value)}{newline}" for name, value in entry.items()]
+    if entry is not None and wanted is not None:
         if start < end:
-            made = [lines[start], *rows, *_own_lines(lines[start + 1 : end])]
+            made = _changed(lines[start:end], place, entry, wanted, newline)
         else:  # a new one, at the end
             if lines and not lines[-1].endswith("\n"):
                 lines[-1] += newline
             made = [newline] if lines and lines[-1].strip() else []
-            made += [f"[{'.'.join(map(_key, place))}]{newline}", *rows]
+            made += [f"[{'.'.join(map(_key, place))}]{newline}", *_rows(entry, newline)]
     after = "".join([*lines[:start], *made, *lines[end:]])
     _check(before, after, place, wanted)
     return after
 
 
-def _own_lines(lines: list[str]) -> list[str]:
-    """A table's lines without those that say how the server is reached; a value may go over several lines."""
+def _rows(values: Mapping[str, object], newline: str) -> list[str]:
+    return [f"{_key(name)} = {_value(value)}{newline}" for name, value in values.items()]
+
+
+def _changed(
+    lines: list[str], place: tuple[str, ...], entry: Entry, wanted: Mapping[str, object], newline: str
+) -> list[str]:
+    """The table's lines with our values. Where it has a table of variables inside, ours go into that."""
+    heads = [number for number, line in enumerate(lines) if number and _HEADER.match(line)]
+    inner = next((number for number in heads if _header(lines[number]) == (*place, "env")), None)
+    env = entry.get("env")
+    if inner is None or not isinstance(env, Mapping):
+        rows = _rows({name: wanted[name] for name in entry}, newline)
+        return [lines[0], *rows, *_own_lines(lines[1:], TRANSPORT | set(entry))]
+    end = next((number for number in heads if number > inner), len(lines))
+    rows = _rows({name: value for name, value in entry.items() if name != "env"}, newline)
+    own, variables = lines[1:inner], lines[inner + 1 : end]
+    return [
+        *(lines[0], *rows, *_own_lines(own, TRANSPORT)),
+        *(lines[inner], *_rows(env, newline), *_own_lines(variables, set(env)), *lines[end:]),
+    ]
+
+
+def _own_lines(lines: list[str], ours: Set[str]) -> list[str]:
+    """A table's lines without those that say what is ours to say; a value may go over several lines."""
     kept: list[str] = []
     while lines:
         size = 1
@@ -53,7 +75,7 @@ def _own_lines(lines: list[str]) -> list[str]:
         names = _parse("".join(piece)) if _is_toml("".join(piece)) else {}
         if _HEADER.match(piece[0]):  # a table inside: all that follows belongs to it
             return [*kept, *piece, *lines]
-        if not set(names) & TRANSPORT:
+        if not set(names) & ours:
             kept += piece
     return kept
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from ringfence.mcp.tool import Tool
-from ringfence.mcp.tools import artifacts, backtest, check, python, runs, sessions
+from ringfence.mcp.tools import artifacts, backtest, check, python, research, runs, sessions, simulate
 
 TOOLS: tuple[Tool, ...] = (
     *python.TOOLS,
     *sessions.TOOLS,
     *backtest.TOOLS,
+    *research.TOOLS,
+    *simulate.TOOLS,
     *check.TOOLS,
     *artifacts.TOOLS,
     *runs.TOOLS,

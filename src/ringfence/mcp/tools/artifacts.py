@@ -12,8 +12,8 @@ from ringfence.mcp.calls import Caller
 from ringfence.mcp.desk import Desk
 from ringfence.mcp.leavings import is_small_png, link, picture
 from ringfence.mcp.shelf import Kept
-from ringfence.mcp.text import one_line, untrusted
-from ringfence.mcp.tool import Arguments, Reply, Tool
+from ringfence.mcp.text import NAMES, one_line, untrusted
+from ringfence.mcp.tool import Arguments, Reply, reading
 
 _MOST_LISTED = 200
 _MOST_READ = 1 << 20
@@ -35,7 +35,7 @@ async def _list(desk: Desk, given: ListArguments, _: Caller) -> Reply:
     kept = desk.shelf.list(given.run_id)[:_MOST_LISTED]
     answer = ArtifactListAnswer(artifacts=[KeptAnswer.model_validate(_values(item)) for item in kept])
     names = "\n".join(f"{item.run_id} {one_line(item.name)} ({item.bytes} bytes, {item.mime})" for item in kept)
-    text = f"{len(kept)} artifacts are kept.\n{untrusted({'names': names})}".rstrip()
+    text = f"{len(kept)} artifacts are kept.\n{untrusted({'names': names}, by=NAMES)}".rstrip()
     return Reply(answer=answer, text=text)
 
 
@@ -76,25 +76,10 @@ def _values(item: Kept) -> dict[str, str | int]:
     return {name: getattr(item, name) for name in names}
 
 
+_LISTS = "List the files that programs left and the server still keeps, the newest run first."
+_READS = "Read a file that a program left: text as it is, bytes in base64, a small PNG as a picture."
+
 TOOLS = (
-    Tool(
-        name="artifact_list",
-        title="List files that programs left",
-        description="List the files that programs left and the server still keeps, the newest run first.",
-        arguments=ListArguments,
-        answer=ArtifactListAnswer,
-        call=_list,
-        read_only=True,
-        idempotent=True,
-    ),
-    Tool(
-        name="artifact_read",
-        title="Read a file that a program left",
-        description="Read a file that a program left: text as it is, bytes in base64, a small PNG as a picture.",
-        arguments=ReadArguments,
-        answer=ArtifactPartAnswer,
-        call=_read,
-        read_only=True,
-        idempotent=True,
-    ),
+    reading("artifact_list", "List files that programs left", _LISTS, ListArguments, ArtifactListAnswer, _list),
+    reading("artifact_read", "Read a file that a program left", _READS, ReadArguments, ArtifactPartAnswer, _read),
 )

@@ -8,13 +8,25 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, JsonValue
 
 from ringfence.mcp.answers import BacktestAnswer, outcome_values
-from ringfence.mcp.calls import Caller
+from ringfence.mcp.calls import Caller, Doing
 from ringfence.mcp.desk import Desk
 from ringfence.mcp.leavings import Left, keep
 from ringfence.mcp.run_view import run_answer, run_text
 from ringfence.mcp.text import describe
 from ringfence.mcp.tool import Arguments, Reply, Tool
 from ringfence.mcp.tools.limits import MemoryMb, Timeout
+from ringfence.mcp.tools.prices import (
+    WHERE_FROM,
+    Cash,
+    End,
+    Fees,
+    Repair,
+    SlippageBps,
+    Start,
+    Symbols,
+    Timeframe,
+    as_specs,
+)
 from ringfence.sandbox.job import Cancel
 from ringfence.sandbox.outcome import Outcome
 
@@ -28,19 +40,19 @@ class BacktestArguments(Arguments):
     code: str = Field(description="The text of a strategy: a class of Strategy with init and next, or a script.")
     data: str | list[str] | None = Field(
         default=None,
-        description="Prices, such as sample:GOOG, synthetic:gbm?seed=1, yahoo:AAPL, alpaca:AAPL or csv:FILE. "
-        "Without it a script must bring its own.",
+        description=f"{WHERE_FROM} Without it a script must bring its own.",
     )
     parameters: dict[str, JsonValue] = Field(default_factory=dict, description="Parameters of the strategy by name.")
     name: str = Field(default="strategy", description="What the strategy is stored as.", min_length=1, max_length=100)
     class_name: str | None = Field(default=None, description="Which class, where the text has several.")
-    symbols: list[str] = Field(default_factory=list, description="Only these instruments.")
-    start: str | None = Field(default=None, description="First day to trade; earlier bars warm up.")
-    end: str | None = Field(default=None, description="Last day.")
-    timeframe: str | None = Field(default=None, description="Length of a bar, such as 1d.")
-    cash: float = Field(default=100_000.0, description="Money to begin with.")
-    fees: float = Field(default=0.001, description="Fraction of each fill's value.")
-    slippage_bps: float = Field(default=2.0, description="Against you, on market and stop orders.")
+    symbols: Symbols
+    start: Start = None
+    end: End = None
+    timeframe: Timeframe = None
+    repair: Repair = False
+    cash: Cash = 100_000.0
+    fees: Fees = 0.001
+    slippage_bps: SlippageBps = 2.0
     spread_bps: float = Field(default=0.0, description="Between bid and ask.")
     margin: float = Field(default=1.0, description="Share of a position that must be covered.")
     fractional: bool = Field(default=False, description="Trade parts of a share.")
@@ -55,22 +67,21 @@ class BacktestArguments(Arguments):
     memory_mb: MemoryMb = None
 
     @property
-    def specs(self) -> list[str]:
-        return [self.data] if isinstance(self.data, str) else list(self.data or [])
+    def specs(self) -> tuple[str, ...]:
+        return as_specs(self.data)
 
 
 async def _backtest(desk: Desk, given: BacktestArguments, caller: Caller) -> Reply:
     limits = desk.bounds["backtest"].limits({"wall_seconds": given.timeout, "memory_mb": given.memory_mb})
 
-    def work(cancel: Cancel) -> tuple[Stored, Outcome, Left]:
+    def work(cancel: Cancel, doing: Doing) -> tuple[Stored, Outcome, Left]:
         from ringfence.mcp.backtests import run_and_store  # the engine and the store: half a second, once
 
-        done = run_and_store(desk, given, limits, cancel)
+        done = run_and_store(desk, given, limits, cancel, doing)
         outcome = replace(done.finished.outcome, result=None)  # the order log; what came of it is the Run
         return done, outcome, keep(desk.shelf, outcome)
 
-    doing = "the backtest runs, one run after another, each"
-    done, outcome, left = await desk.calls.run(caller, work, seconds=limits.wall_seconds, doing=doing)
+    done, outcome, left = await desk.calls.run(caller, work, first="the prices are loaded")
     run = run_answer(done.run.json, done.run.draft.text, ["trades"], _TRADES_SHOWN)
     run = run.model_copy(update={"warnings": [*run.warnings, *done.remarks]})
     values: dict[str, JsonValue] = outcome_values(outcome, left.kept) | {"run": run.model_dump(mode="json")}

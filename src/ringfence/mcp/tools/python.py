@@ -10,8 +10,9 @@ from pydantic import Field, JsonValue
 
 from ringfence.base.errors import InputError
 from ringfence.mcp.answers import OutcomeAnswer, outcome_values
-from ringfence.mcp.calls import Caller
+from ringfence.mcp.calls import Caller, Doing
 from ringfence.mcp.desk import Desk
+from ringfence.mcp.fence import WAITING
 from ringfence.mcp.leavings import Left, keep
 from ringfence.mcp.text import describe
 from ringfence.mcp.tool import Arguments, Reply, Tool
@@ -71,12 +72,13 @@ async def _run_python(desk: Desk, given: PythonArguments, caller: Caller) -> Rep
 
 
 async def _run(desk: Desk, job: Job, caller: Caller) -> Reply:
-    def work(cancel: Cancel) -> tuple[Outcome, Left]:
+    def work(cancel: Cancel, doing: Doing) -> tuple[Outcome, Left]:
         with desk.fence.lease() as sandbox:
+            doing.waits_for("program", job.limits.wall_seconds)
             outcome = sandbox.run(job, cancel=cancel)
         return outcome, keep(desk.shelf, outcome)
 
-    outcome, left = await desk.calls.run(caller, work, seconds=job.limits.wall_seconds, doing="the program runs")
+    outcome, left = await desk.calls.run(caller, work, first=WAITING)
     answer = OutcomeAnswer.model_validate(outcome_values(outcome, left.kept))
     return Reply(answer=answer, text=describe(outcome, left.kept), blocks=left.blocks)
 

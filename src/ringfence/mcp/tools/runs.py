@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from ringfence.base.errors import StoreError
 from ringfence.mcp.answers import RunAnswer, RunRowAnswer, RunsAnswer
 from ringfence.mcp.calls import Caller
 from ringfence.mcp.desk import Desk
-from ringfence.mcp.run_view import Part, run_answer, run_text
-from ringfence.mcp.text import one_line, untrusted
-from ringfence.mcp.tool import Arguments, Reply, Tool
-from ringfence.sandbox.job import Cancel
+from ringfence.mcp.run_view import Part, number, run_answer, run_text
+from ringfence.mcp.text import SERVER, one_line, untrusted
+from ringfence.mcp.tool import Arguments, Reply, reading
 
 if TYPE_CHECKING:
     from ringfence.store import StoredRun
     from ringfence.verbs.runs import Listing
 
+_OF_A_SANDBOX = re.compile("[0-9a-f]{16}")  # a run's id there; a stored run's is longer
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RISING = ("strategy_name", "execution_time")  # everything else is listed from the latest or the best down
 
@@ -50,7 +52,7 @@ class GetArguments(Arguments):
 
 
 async def _list(desk: Desk, given: ListArguments, caller: Caller) -> Reply:
-    def work(_: Cancel) -> Listing:
+    def work(*_: object) -> Listing:
         from ringfence.store import RunFilter
         from ringfence.trade.times import parse_moment
         from ringfence.verbs.runs import list_runs
@@ -67,55 +69,48 @@ async def _list(desk: Desk, given: ListArguments, caller: Caller) -> Reply:
         )
         return list_runs(desk.database, wanted)
 
-    listing = await desk.calls.run(caller, work, seconds=None, doing="the store is read")
+    listing = await desk.calls.run(caller, work, first="the store is read")
     answer = RunsAnswer(
         runs=[RunRowAnswer.model_validate(record.to_json()) for record in listing.runs],
         matching=listing.matching,
         stored=listing.stored,
     )
-    rows = "\n".join(
-        f"{run.run_id} {one_line(run.strategy_name)} v{run.version}: {run.verdict}, return {run.total_return}, "
-        f"Sharpe {run.sharpe_ratio}, {run.num_trades} trades, {run.provenance}, look-ahead {run.lookahead}"
-        for run in answer.runs
-    )
+    rows = "\n".join(map(_row, answer.runs))
     head = f"{len(answer.runs)} of {answer.matching} matching runs; {answer.stored} are stored."
     if not answer.stored:
         head = "There are no runs yet: backtest_run makes one."
     elif not rows:
         head = f"None of {answer.stored} runs matches: leave out an argument."
-    return Reply(answer=answer, text=f"{head}\n{untrusted({'runs': rows})}".rstrip())
+    return Reply(answer=answer, text=f"{head}\n{untrusted({'runs': rows}, by=SERVER)}".rstrip())
+
+
+def _row(run: RunRowAnswer) -> str:
+    figures = {"return": run.total_return, "Sharpe": run.sharpe_ratio, "trades": run.num_trades}
+    known = [f"{name} {number(value)}" for name, value in figures.items() if value is not None]
+    said = (run.verdict, *known, run.provenance, f"look-ahead {run.lookahead}")
+    return f"{run.run_id} {one_line(run.strategy_name)} v{run.version}: {', '.join(said)}"
 
 
 async def _get(desk: Desk, given: GetArguments, caller: Caller) -> Reply:
-    def work(_: Cancel) -> StoredRun:
+    def work(*_: object) -> StoredRun:
         from ringfence.verbs.runs import get_run
 
-        return get_run(desk.database, given.run_id)
+        try:
+            return get_run(desk.database, given.run_id)
+        except StoreError as e:
+            if not _OF_A_SANDBOX.fullmatch(given.run_id):
+                raise
+            raise StoreError(f"{e}; the stored run of a backtest_run is its answer's run.run_id") from e
 
-    stored = await desk.calls.run(caller, work, seconds=None, doing="the store is read")
+    stored = await desk.calls.run(caller, work, first="the store is read")
     answer = run_answer(stored.json, stored.draft.text, given.parts, given.most)
     return Reply(answer=answer, text=run_text(answer))
 
 
+_LISTS = "List the backtests that are stored, with their figures. Fractions are decimals."
+_SHOWS = "Show one stored backtest: verdict, metrics, warnings, and the parts that are asked for."
+
 TOOLS = (
-    Tool(
-        name="runs_list",
-        title="List stored backtests",
-        description="List the backtests that are stored, with their figures. Fractions are decimals.",
-        arguments=ListArguments,
-        answer=RunsAnswer,
-        call=_list,
-        read_only=True,
-        idempotent=True,
-    ),
-    Tool(
-        name="runs_get",
-        title="Show a stored backtest",
-        description="Show one stored backtest: verdict, metrics, warnings, and the parts that are asked for.",
-        arguments=GetArguments,
-        answer=RunAnswer,
-        call=_get,
-        read_only=True,
-        idempotent=True,
-    ),
+    reading("runs_list", "List stored backtests", _LISTS, ListArguments, RunsAnswer, _list),
+    reading("runs_get", "Show a stored backtest", _SHOWS, GetArguments, RunAnswer, _get),
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import select
 from dataclasses import asdict
 from typing import Annotated
 
 from pydantic import Field
 
 from ringfence.mcp.answers import CellAnswer, ClosedAnswer, LimitsAnswer, SessionAnswer, outcome_values
-from ringfence.mcp.calls import Caller
+from ringfence.mcp.calls import Caller, Doing
 from ringfence.mcp.desk import Desk
 from ringfence.mcp.leavings import Left, keep
 from ringfence.mcp.sessions import Opened
@@ -40,13 +39,13 @@ class CloseArguments(Arguments):
 async def _create(desk: Desk, given: CreateArguments, caller: Caller) -> Reply:
     limits = desk.bounds["chat"].limits(given.asked)
 
-    def work(cancel: Cancel) -> Opened:
+    def work(cancel: Cancel, _: Doing) -> Opened:
         opened = desk.sessions.create(limits, given.seed)
-        if select.select([cancel], [], [], 0)[0]:  # nobody will ever know its id
+        if cancel.is_set():  # nobody will ever know its id
             desk.sessions.close(opened.session_id)
         return opened
 
-    opened = await desk.calls.run(caller, work, seconds=None, doing="the session opens")
+    opened = await desk.calls.run(caller, work, first="the session opens")
     answer = SessionAnswer(
         session_id=opened.session_id,
         backend=desk.fence.backend,
@@ -62,11 +61,12 @@ async def _run(desk: Desk, given: CellArguments, caller: Caller) -> Reply:
     asked = {"wall_seconds": given.timeout, "memory_mb": given.memory_mb}
     limits = desk.bounds["chat"].limits(asked, start=opened.limits)
 
-    def work(cancel: Cancel) -> tuple[Outcome, Left]:
+    def work(cancel: Cancel, doing: Doing) -> tuple[Outcome, Left]:
+        doing.waits_for("cell", limits.wall_seconds)
         outcome = opened.session.run(given.code, limits=limits, cancel=cancel)
         return outcome, keep(desk.shelf, outcome)
 
-    outcome, left = await desk.calls.run(caller, work, seconds=limits.wall_seconds, doing="the cell runs")
+    outcome, left = await desk.calls.run(caller, work, first="the cell is handed in")
     alive = opened.session.alive
     values = outcome_values(outcome, left.kept) | {"session_id": given.session_id, "alive": alive}
     ended = "" if alive else "\nThe session has ended: open another with session_create."
@@ -77,10 +77,10 @@ async def _run(desk: Desk, given: CellArguments, caller: Caller) -> Reply:
 async def _close(desk: Desk, given: CloseArguments, caller: Caller) -> Reply:
     desk.sessions.find(given.session_id)
 
-    def work(_: Cancel) -> None:
+    def work(*_: object) -> None:
         desk.sessions.close(given.session_id)
 
-    await desk.calls.run(caller, work, seconds=None, doing="the session closes")
+    await desk.calls.run(caller, work, first="the session closes")
     answer = ClosedAnswer(session_id=given.session_id, closed=True)
     return Reply(answer=answer, text=f"Session {given.session_id} is closed.")
 

@@ -23,4 +23,5 @@ def backtest(request: Request, *, sandbox: Sandbox) -> Finished:
             write_bars(request.bars, file)
             return backtest(replace(request, bars_file=file), sandbox=sandbox)
     run = run_script if request.draft.dialect == "backtesting.py" else run_native
-    return run(request, sandbox)
+    finished = run(request, sandbox)
+    return replace(finished, cut_short=request.cancel is not None and request.cancel.is_set())

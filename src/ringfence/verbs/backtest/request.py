@@ -116,6 +116,7 @@ class Finished:
 
     run: Run
     outcome: Outcome
+    cut_short: bool = False  # it was cancelled, in the run itself or in a check of it: nothing to keep
 
 
 def _hash(path: Path) -> str:

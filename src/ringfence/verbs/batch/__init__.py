@@ -8,7 +8,6 @@ file again. At most two files per thread are under way, so thousands cost no mor
 from __future__ import annotations
 
 import os
-import select
 from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -60,7 +59,7 @@ class Work:
 
     def do(self, path: Path) -> FileResult | None:
         """Its result, recorded; None when it was cancelled, and then there is no trace of it."""
-        if is_set(self.cancel):
+        if self.cancel.is_set():
             return None
         name, content = printable(path), read_file(path)
         before = self.done.get(key_of(path))
@@ -92,7 +91,7 @@ class Work:
             raise
         except JobError as e:  # a text that no Job may have, such as one in another encoding
             return FileResult(file=name, verdict="failed", reason=str(e), dialect=draft.dialect if draft else None)
-        if is_set(self.cancel):
+        if self.cancel.is_set():
             return None  # it may have come between two runs of the same strategy, and the Run would blame the strategy
         used = finished.outcome.usage
         usage = RunUsage(wall_ms=used.wall_ms, cpu_ms=used.cpu_ms, peak_memory_bytes=used.peak_memory_bytes)
@@ -119,7 +118,7 @@ def run_batch(files: Iterable[Path], work: Work, *, jobs: int, on_fault: OnFault
     with ThreadPoolExecutor(jobs, thread_name_prefix="batch") as pool:
         try:
             while True:
-                while len(under_way) < _AHEAD * jobs and not is_set(work.cancel):
+                while len(under_way) < _AHEAD * jobs and not work.cancel.is_set():
                     path = next(left, None)
                     if path is None:
                         break
@@ -152,9 +151,3 @@ def _settle(future: Future[FileResult | None], path: Path, work: Work, on_fault:
 def key_of(path: Path) -> str:
     """What a file is called in the store, wherever the command is called from."""
     return printable(os.path.abspath(path))
-
-
-def is_set(cancel: Cancel) -> bool:
-    poll = select.poll()
-    poll.register(cancel, select.POLLIN)
-    return bool(poll.poll(0))

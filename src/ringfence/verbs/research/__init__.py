@@ -6,11 +6,9 @@ killed goes on where it was.
 
 from __future__ import annotations
 
-import select
 from collections.abc import Mapping
 from typing import cast
 
-from ringfence.sandbox.job import Cancel
 from ringfence.trade.run import Json
 from ringfence.verbs.research.final import examine
 from ringfence.verbs.research.grounds import Grounds, open_grounds
@@ -47,7 +45,7 @@ def research(request: ResearchRequest, means: Means, *, research_id: str) -> Res
     result; what we could not do, or an author that cannot be had, is raised."""
 
     def is_cancelled() -> bool:
-        return means.cancel is not None and _is_set(means.cancel)
+        return means.cancel is not None and means.cancel.is_set()
 
     journal = Journal(means.store, research_id, now=means.now, is_cancelled=is_cancelled)
     loop = Loop(request, means, journal)
@@ -100,9 +98,3 @@ def _told(
         spent=spent,
         seconds=journal.seconds,
     )
-
-
-def _is_set(cancel: Cancel) -> bool:
-    poll = select.poll()
-    poll.register(cancel, select.POLLIN)
-    return bool(poll.poll(0))

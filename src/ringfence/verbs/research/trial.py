@@ -150,7 +150,7 @@ class Range:
             cancel=self._means.cancel,
         )
         finished = backtest(request, sandbox=self._means.sandbox)
-        if finished.outcome.status == "cancelled":
+        if finished.cut_short:
             raise Cancelled  # half a run proves nothing, and is not kept
         return finished
 
