@@ -50,10 +50,11 @@ class Host:
 
     @classmethod
     def settled(cls, seconds: float | None = None) -> Host:
-        """A snapshot taken once the pool has stopped changing: three in a row with the same counts."""
+        """A snapshot taken once the pool has stopped changing: three in a row with the same counts. Of containers it is
+        known how many there should be, and two will do."""
         deadline = time.monotonic() + (seconds or _patience())
         last, same = cls.now(), 0
-        while same < 2 and time.monotonic() < deadline:
+        while same < (1 if containers.is_watched() else 2) and time.monotonic() < deadline:
             time.sleep(_pause())
             now = cls.now()
             same = same + 1 if now._counts() == last._counts() and now._is_at_rest() else 0

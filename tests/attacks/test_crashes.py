@@ -96,6 +96,9 @@ os.kill(os.getpid(), signal.SIGFPE)
 """)
 
 
+@pytest.mark.container_sample(
+    "endless recursion", "read of address zero", "wrong reference counts", why="the kernel says how it ended"
+)
 @pytest.mark.parametrize("name", CRASHERS)
 def test_crash(contain: Contain, name: str) -> None:
     outcome = contain(Attack(name=name, code=CRASHERS[name], expect=CRASHES[name], check=sound))

@@ -93,11 +93,13 @@ def strict(outcome: Outcome) -> None:
 
 
 @pytest.mark.container_sample(
-    "plausible", "plausible with our exit code", "a hundred times", "half", "only a length", "empty",
-    "huge length", "length just over the most", "with a marker", "deep result", "huge text", "over the cap",
-    "NaN", "duplicate keys", "bad UTF-8", "an end that is ours to say", "wrong types", "noise",
+    "plausible with our exit code",
+    "half",
+    "huge length",
+    "over the cap",
+    "noise",
     why="one reader of the host judges the text of all",
-)  # fmt: skip
+)
 @pytest.mark.parametrize("name", FRAMES)
 def test_frame_does_not_change_the_fate(contain: Contain, name: str) -> None:
     """The frame says ok, or worse; the kernel says 7. A damaged channel may be reported besides, as an error."""

@@ -167,6 +167,9 @@ except OSError:
 }
 
 
+@pytest.mark.container_sample(
+    "abstract_socket", "shared_memory", "system_v_memory", "tcp_port", "file_locks", why="one of each namespace"
+)
 @pytest.mark.parametrize("where", WAITS)
 def test_two_runs_cannot_meet(sandbox: Sandbox, canary: Canary, where: str) -> None:
     """Neither can serve the other a lie, nor listen to it, nor block it."""

@@ -190,6 +190,17 @@ result = "all is well"
 ]
 
 
+@pytest.mark.container_sample(
+    "heap",
+    "page_tables",
+    "thread_stacks",
+    "dev_shm",
+    "memfd",
+    "system_v_shared_memory",
+    "children_adding_up",
+    "a_child_is_the_victim_and_the_parent_says_all_is_well",
+    why="one control group counts them all",
+)
 @pytest.mark.parametrize("attack", HOGS, ids=lambda a: a.name)
 def test_hogs_are_stopped(contain: Callable[[Attack], Outcome], attack: Attack) -> None:
     with Watch(_largest_jail) as watch:

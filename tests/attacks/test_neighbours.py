@@ -116,6 +116,7 @@ while True:
 }
 
 
+@pytest.mark.container_sample("forks", "disk", "memory", "processor", why="the limits are those of its control group")
 @pytest.mark.parametrize("what", HOGS)
 def test_a_hog_does_not_starve_its_neighbour(sandbox: Sandbox, canary: Canary, backend: str, what: str) -> None:
     before = Host.settled()
@@ -331,6 +332,9 @@ OVERSIZE = {
 }
 
 
+@pytest.mark.container_sample(
+    "inputs", "files", "long_file_name", "output_limit", why="most are refused before a container is asked for"
+)
 @pytest.mark.parametrize("what", OVERSIZE)
 def test_oversize_requests(sandbox: Sandbox, canary: Canary, what: str) -> None:
     """Either it is refused with one of our own errors before anything runs, or it runs within its limits."""

@@ -220,6 +220,15 @@ ATTACKS = (
 )
 
 
+@pytest.mark.container_sample(
+    "TCP to the internet",
+    "loopback services of the host",
+    "abstract unix sockets of the host",
+    "unix sockets of the host by path",
+    "vsock to the host and to itself",
+    "a descriptor that is a way out",
+    why="a namespace without a device is the same everywhere",
+)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda a: a.name)
 def test_no_network(contain: Contain, attack: Attack) -> None:
     contain(attack)

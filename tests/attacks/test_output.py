@@ -122,6 +122,13 @@ STREAMS = (
 )
 
 
+@pytest.mark.container_sample(
+    "flood of stdout",
+    "flood of both from many processes",
+    "a character cut by the cap",
+    "terminal sequences",
+    why="what reads them is the same",
+)
 @pytest.mark.parametrize("attack", STREAMS, ids=lambda a: a.name)
 def test_streams(contain: Contain, attack: Attack) -> None:
     contain(attack)
@@ -174,6 +181,9 @@ CLOSERS = {
 }
 
 
+@pytest.mark.container_sample(
+    "stdout", "every descriptor", "the channel in place of stdout", why="what reads them is the same"
+)
 @pytest.mark.parametrize("name", CLOSERS)
 def test_closed_streams(contain: Contain, name: str) -> None:
     """The run comes to its end, and is never called ok with a result that was lost on the way."""

@@ -169,10 +169,12 @@ for _ in range(4):
 
 
 @pytest.mark.container_sample(
-    "double_forked_daemon", "orphan_holding_stdout", "orphan_writing_to_stdout", "background_shell",
-    "subreaper", "stopped_children", "zombie_farm", "busy_children",
+    "double_forked_daemon",
+    "orphan_holding_stdout",
+    "subreaper",
+    "zombie_farm",
     why="the keeper is the parent of them all",
-)  # fmt: skip
+)
 @pytest.mark.parametrize("how", LEFTOVERS)
 def test_nothing_stays_behind(contain: Callable[[Attack], Outcome], how: str) -> None:
     started = time.monotonic()
@@ -304,6 +306,13 @@ time.sleep(60)
 ]
 
 
+@pytest.mark.container_sample(
+    "kill_everyone",
+    "kill_init",
+    "signals_through_pidfds_and_queues",
+    "stops_itself",
+    why="a pid namespace is the same everywhere",
+)
 @pytest.mark.parametrize("attack", SIGNALS, ids=lambda a: a.name)
 def test_signals_stay_inside(
     contain: Callable[[Attack], Outcome], decoy: subprocess.Popen[bytes], attack: Attack

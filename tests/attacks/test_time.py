@@ -133,10 +133,12 @@ MAY_FAIL: dict[str, tuple[Status, ...]] = {
 
 
 @pytest.mark.container_sample(
-    "busy_loop", "sleep", "wait_for_a_child", "busy_threads", "ignored_signals", "blocked_signals",
-    "c_call_that_holds_the_gil", "swallowed_interrupts", "atexit_hang", "kernel_time",
+    "busy_loop",
+    "ignored_signals",
+    "c_call_that_holds_the_gil",
+    "kernel_time",
     why="one clock of the host stops them all",
-)  # fmt: skip
+)
 @pytest.mark.parametrize("how", ENDLESS)
 def test_the_clock_runs_out(contain: Callable[[Attack], Outcome], how: str) -> None:
     ends = MAY_FAIL.get(how, ("timeout",))
@@ -207,6 +209,9 @@ time.sleep(60)
 }
 
 
+@pytest.mark.container_sample(
+    "one_process", "parallel_children", "relay_of_orphans", why="one control group counts them all"
+)
 @pytest.mark.parametrize("how", BURNERS)
 def test_processor_time_runs_out(contain: Callable[[Attack], Outcome], how: str) -> None:
     """No child, orphan or successor gets a fresh allowance. The wall limit is far away, so the timeout is no help."""
