@@ -111,7 +111,7 @@ def _group(item: pytest.Item) -> str:
     backend = spec.params.get("backend") if spec else None
     if item.path.parent.name == "attacks" and backend is not None:
         return f"attacks on {backend}"
-    return str(item.path.relative_to(ROOT))
+    return str(item.path)
 
 
 @contextmanager

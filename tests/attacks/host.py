@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from tests import engine
 from tests.attacks import containers
 
 T = TypeVar("T")
@@ -241,7 +242,8 @@ def _cgroup_mounts() -> Iterator[str]:
 def _mounts() -> Iterator[str]:
     """The mount table, without what container engines come and go with."""
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        if line.partition(" - ")[2].split()[0] not in ("overlay", "nsfs"):
+        is_engines = line.split()[4].startswith(str(engine.STATE))
+        if not is_engines and line.partition(" - ")[2].split()[0] not in ("overlay", "nsfs"):
             yield line
 
 
