@@ -189,3 +189,9 @@ def test_unreadable_file(tmp_path: Path) -> None:
     if os.access(file, os.R_OK):  # root reads everything, so it gets another file that cannot be
         file = Path("/proc/self/mem")
     refused(ringfence("run", str(file)), 66, str(file))
+
+
+def test_an_interrupt_before_anything_is_imported_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt\n")
+    done = ringfence("doctor", env={**environment(), "PYTHONPATH": str(tmp_path)})
+    assert (done.code, done.out, done.err) == (130, "", "")

@@ -61,8 +61,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words:
         print(help_text(), file=sys.stderr)
         return 2
-    from ringfence.cli.dispatch import dispatch
-
+    try:
+        from ringfence.cli.dispatch import dispatch
+    except KeyboardInterrupt:  # imports take a moment, and nobody is told where in them
+        return INTERRUPTED
     return dispatch(words)
 
 
