@@ -171,14 +171,7 @@ def _only(outcome: Outcome, *allowed: str) -> None:
     assert {a.name for a in outcome.artifacts} <= set(allowed), outcome.artifacts
 
 
-@pytest.mark.container_sample(
-    "symlinks_to_secrets",
-    "the_work_dir_itself_is_replaced",
-    "hard_links",
-    "fifo_with_a_reader_and_a_writer",
-    "device_nodes",
-    why="what opens them is the same",
-)
+@pytest.mark.container_sample("symlinks_to_secrets", "hard_links", "device_nodes", why="what opens them is the same")
 @pytest.mark.parametrize("attack", SPECIALS, ids=lambda a: a.name)
 def test_special_files(contain: Callable[[Attack], Outcome], attack: Attack) -> None:
     contain(attack)
