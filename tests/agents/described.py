@@ -31,7 +31,9 @@ def lines(draw: st.DrawFn, names: Sequence[str] = tuple(sorted(KINDS))) -> m.Lin
     if name == "macd":  # the fast average is faster than the slow one
         values = (min(values[:2]), max(values[:2]) + 1, values[2])
     made = m.Line(name=name, values=values, part=draw(st.sampled_from(kind.parts)) if kind.parts else "")
-    if name in SOURCED and draw(st.booleans()):
+    if name in SOURCED and draw(st.integers(0, 4)) == 0:
+        made = replace(made, of=draw(inner_lines()))
+    elif name in SOURCED and draw(st.booleans()):
         others = [c for c in PRICES if c != kind.columns[0]]
         made = replace(made, source=draw(st.sampled_from(others)))
     return replace(
@@ -42,9 +44,18 @@ def lines(draw: st.DrawFn, names: Sequence[str] = tuple(sorted(KINDS))) -> m.Lin
 
 
 @st.composite
+def inner_lines(draw: st.DrawFn) -> m.Line:
+    """What an average or an extreme may be computed of."""
+    name = draw(st.sampled_from(("rsi", "obv", "adx", "band_width", "stochastic", "macd", "atr", "roc", "ema")))
+    kind = KINDS[name]
+    return replace(usual_line(name), part=draw(st.sampled_from(kind.parts)) if kind.parts else "")
+
+
+@st.composite
 def numbers_on(draw: st.DrawFn, left: m.Line) -> m.Number:
     """A number that the line can have."""
-    low, high = KINDS[left.name].scale or (-200, 300)
+    of = left.of is not None and left.name != "rsi"
+    low, high = KINDS[left.of.name if of and left.of is not None else left.name].scale or (-200, 300)
     return m.Number(value=draw(st.integers(int(low), int(high))))
 
 
@@ -90,6 +101,13 @@ def schedules() -> st.SearchStrategy[m.OnSchedule | m.EveryBars]:
             on=st.sampled_from(("first", "last")),
         ),
         st.just(m.OnSchedule(every="day", on="first")),
+        st.builds(
+            m.OnSchedule,
+            every=st.sampled_from(("week", "month")),
+            on=st.sampled_from(("first", "last")),
+            each=st.integers(2, 6),
+        ),
+        st.sampled_from(DAYS).map(lambda day: m.OnSchedule(every="week", on=day, each=2)),
         whole.map(lambda n: m.EveryBars(bars=n)),
     )
 
@@ -99,7 +117,10 @@ def calendars() -> st.SearchStrategy[m.Condition]:
         lambda chosen: m.OnWeekdays(days=tuple(sorted(chosen, key=DAYS.index)))
     )
     hours = st.builds(m.InHours, start=st.sampled_from(("09:30", "10:00")), end=st.sampled_from(("15:30", "16:00")))
-    return st.one_of(schedules(), days, hours)
+    months = st.lists(st.integers(1, 12), min_size=1, max_size=4, unique=True).map(
+        lambda chosen: m.InMonths(months=tuple(chosen))
+    )
+    return st.one_of(schedules(), days, hours, months)
 
 
 simple: st.SearchStrategy[m.Condition] = st.one_of(
@@ -119,6 +140,7 @@ def _joined(children: st.SearchStrategy[m.Condition]) -> st.SearchStrategy[m.Con
     return st.one_of(
         several.filter(lambda ps: not any(isinstance(p, m.AllOf) for p in ps)).map(lambda ps: m.AllOf(parts=ps)),
         several.filter(lambda ps: not any(isinstance(p, m.AnyOf) for p in ps)).map(lambda ps: m.AnyOf(parts=ps)),
+        several.flatmap(lambda ps: st.integers(1, len(ps)).map(lambda count: m.SomeOf(count=count, parts=ps))),
         children.map(lambda p: m.Not(part=p)),
     )
 
@@ -174,6 +196,8 @@ def signals(draw: st.DrawFn) -> m.Signals:
     if exits and trimmed:
         exits = (*exits, m.Exit(side=exits[0].side, when=draw(conditions), portion=draw(st.sampled_from((25, 50)))))
     guarded, sizing = draw(guards()), draw(sizings)
+    if exits and not trimmed and guarded.partials and draw(flags):
+        exits = (replace(exits[0], rest=True), *exits[1:])
     if isinstance(sizing, m.RiskPerTrade) and guarded.stop is None:
         sizing = m.AllIn()
     adds = isinstance(sizing, (m.FixedCash, m.FixedShares)) and any(_dated(entry.when) for entry in entries)
@@ -217,6 +241,8 @@ def descriptions(draw: st.DrawFn, *, others: bool = False) -> m.Description:
             only=draw(st.none() | simple),
             otherwise=draw(st.sampled_from(("", "TLT"))),
         )
+        if rotation.only is not None:
+            rotation = replace(rotation, chosen_first=draw(st.booleans()))
         return m.Description(plan=rotation, symbols=symbols)
     pair = m.Pair(
         measure=draw(st.sampled_from(("ratio", "spread"))),

@@ -34,7 +34,7 @@ from ringfence.verbs.check import check
 
 from tests.agents.read_requests import Asked, requests
 
-TABLE = [*requests("rules"), *requests("plans"), *requests("phrasings")]
+TABLE = [*requests("rules"), *requests("plans"), *requests("phrasings"), *requests("framings"), *requests("constructs")]
 UNSEEN = requests("unseen")
 REFUSED = requests("refused")
 

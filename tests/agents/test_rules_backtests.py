@@ -57,6 +57,8 @@ SAMPLED = (
     "Invest $2000 in GOOG every Monday",
     "Trade AAPL, MSFT and IBM: buy when RSI is below 30, sell when it is above 70, 20% of equity per trade",
     "Buy AAPL when IBM is above its 200-day SMA and AAPL's RSI is below 40; sell when RSI is above 60",
+    "Buy when two of these three are true: RSI > 50, OBV above its 20-day average, close > SMA 50. Sell after 9 days.",
+    "Hold GOOG from October through May",
     "Hold 60% AAPL and 40% IBM, rebalanced quarterly",
     "Every month hold the top 2 of AAPL, MSFT, IBM and GOOG by 6-month momentum, only if its momentum is positive",
     "Pairs trade AAPL and MSFT: enter at 2 standard deviations, exit at 0.5, 60-day window",

@@ -15,7 +15,7 @@ from ringfence.trade.description.echo import echo
 
 from tests.agents.read_requests import requests
 
-SAID = [case.said for name in ("rules", "plans", "phrasings") for case in requests(name)]
+SAID = [case.said for name in ("rules", "plans", "phrasings", "framings") for case in requests(name)]
 RULES = [case.said for case in requests("rules")]
 WORDS = sorted(lexicon().kinds)
 
@@ -62,15 +62,71 @@ def test_requests_with_a_word_lost_doubled_or_moved_are_answered() -> None:
 
 
 def test_no_word_is_dropped_silently() -> None:
-    """A word that nobody knows, put anywhere into a request that is understood, is never passed over."""
+    """A word that nobody knows, put anywhere into a request that is understood: it is not read, or named as left."""
     rng = random.Random(7)
     for said in SAID:
         words = said.split()
         words.insert(rng.randrange(len(words) + 1), "flurbish")
         text = " ".join(words)
         found = compile_request(text)
-        assert isinstance(found, Misread), text
-        assert found.place <= text.index("flurbish"), text  # or before it, where it broke a phrase
+        if isinstance(found, Understood):
+            assert any("flurbish" in notice for notice in found.notices), text
+            before = compile_request(said)
+            assert isinstance(before, Understood) and before.description == found.description, text
+            continue
+        named = found.reason != "these words were not understood" or any("flurbish" in one for one in found.left)
+        assert named or found.place <= text.index("flurbish"), text  # or before it, where it broke a phrase
+
+
+TALK = (
+    "I am a student from Lisbon.", "Hello there, my name is Ines!", "Could you have a look?", "What do you think?",
+    "My uncle told me about this.", "Thanks a lot for your help.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("talk", TALK)
+def test_talk_changes_no_rule_and_is_named(talk: str) -> None:
+    rng = random.Random(13)
+    for said in rng.sample([one for one in SAID if one.endswith(".")], 40):
+        before = compile_request(said)
+        assert isinstance(before, Understood)
+        for text in (f"{talk} {said}", f"{said} {talk}"):
+            after = compile_request(text)
+            assert isinstance(after, Understood), text
+            assert after.description == before.description, text
+            assert any(talk.rstrip(".?!") in notice for notice in after.notices), text
+
+
+# What limits, counts, compares or orders is read or refused, in however many unknown words it is wrapped.
+RULED = (
+    "I would do that for 3 fortnights.", "My wish is above all frugality.", "You never grumble.", "Only gladly.",
+    "I sell gladly.", "My cousin does it twice.", "I do it when the moon shines.", "My stop is snug.",
+    "I like half of it.", "We use heikin ashi candles.", "My capital grows weekly.", "I look at KFC.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("ruled", RULED)
+def test_what_may_be_a_rule_is_never_left_aside(ruled: str) -> None:
+    for said in ("Buy SPY when RSI < 30, sell when RSI > 70.", "Hold 60% SPY and 40% TLT, rebalanced quarterly."):
+        before = compile_request(said)
+        assert isinstance(before, Understood)
+        for text in (f"{ruled} {said}", f"{said} {ruled}"):
+            after = compile_request(text)
+            assert isinstance(after, Misread) or after.description != before.description, text
+
+
+FACTS = ("from 2010-01-01 to 2020-12-31", "10k starting capital", "0.1% commission", "initial capital $25,000")
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_what_is_said_of_the_run_changes_no_rule_and_is_told(fact: str) -> None:
+    for said in RULES[:60]:
+        before = compile_request(said)
+        assert isinstance(before, Understood)
+        after = compile_request(f"{said.rstrip('. ')}. {fact.capitalize()}.")
+        assert isinstance(after, Understood), said
+        assert after.description == before.description, said
+        assert any(fact.lower() in notice.lower() and "give it as --" in notice for notice in after.notices), said
 
 
 SAME = ("Buy $250 of GOOG weekly on Fridays",)  # where the word says again what was said

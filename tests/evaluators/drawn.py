@@ -21,7 +21,9 @@ def averages(draw: st.DrawFn) -> m.Line:
     values = () if name in PRICES else settings.get(name, (draw(st.integers(2, 20)),))
     part = draw(st.sampled_from(kind.parts)) if kind.parts else ""
     ago = 1 if name in ("donchian", "highest", "lowest") else draw(st.sampled_from((0, 0, 0, 2)))
-    return m.Line(name=name, values=values, part=part, ago=ago)
+    made = m.Line(name=name, values=values, part=part, ago=ago)
+    smoothed = name in _AVERAGES and draw(st.integers(0, 3)) == 0
+    return replace(made, of=m.Line(name="ema", values=(5,))) if smoothed else made
 
 
 def _operands(line: m.Line) -> tuple[m.Operand, ...]:
@@ -87,6 +89,7 @@ def _joined(children: st.SearchStrategy[m.Condition]) -> st.SearchStrategy[m.Con
     return st.one_of(
         several.map(lambda parts: m.AllOf(parts=parts)),
         several.map(lambda parts: m.AnyOf(parts=parts)),
+        st.lists(children, min_size=3, max_size=3).map(lambda parts: m.SomeOf(count=2, parts=tuple(parts))),
         children.map(lambda part: m.Not(part=part)),
     )
 
@@ -137,10 +140,14 @@ def descriptions(draw: st.DrawFn) -> m.Description:
     if guarded.partials:
         portions = tuple(portion for portion in portions if portion == 100)
     exits = tuple(m.Exit(side=side, when=draw(conditions), portion=portion) for side in sides for portion in portions)
+    runs = bool(exits and guarded.partials) and draw(st.booleans())
+    exits = tuple(replace(rule, rest=True) for rule in exits) if runs else exits
+    if runs:
+        guarded = replace(guarded, time_stop_bars=guarded.time_stop_bars or 6)
     size = draw(st.sampled_from(sizes))
     plan = m.Signals(entries=entries, exits=exits, guards=guarded, sizing=size)
     symbols = draw(st.sampled_from((("GOOG",), ("AAPL",), ("GOOG", "AAPL"))))
-    if guarded.trail is not None and guarded.trail.rest:
+    if runs or (guarded.trail is not None and guarded.trail.rest):
         symbols = symbols[
             :1
         ]  # of two, one may leave too little cash for a part of the other, and then there is no rest

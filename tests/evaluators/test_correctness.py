@@ -43,6 +43,19 @@ CLOUD = "Buy GOOG when the price is above the Ichimoku cloud. Sell when the pric
 MARGIN = "Buy GOOG when the price is 3 % below the 20-day moving average. Sell when RSI is above 55."
 SIZED = "Buy GOOG when RSI is between 30 and 45, with a volatility target of 15 %. Sell when RSI is above 55."
 WEEKLY = "Buy GOOG when the Supertrend is up and the weekly RSI is above 50, sell when the weekly RSI falls below 45"
+COUNTED = (
+    "Buy GOOG when at least two of these three are true: RSI is above 50, the close is above the 20-day SMA, ADX is "
+    "above 25. Sell when fewer than two are true."
+)
+SMOOTHED = "Buy GOOG when RSI crosses above its 9-day average. Sell when OBV is below its 20-day EMA."
+WIDTH = "Buy GOOG when the Bollinger band width is the lowest of the past 20 days. Sell when %b is above 0.8."
+SEASON = "Own GOOG from the first trading day of November until the last trading day of April."
+FORTNIGHT = "Buy GOOG every other Friday. Sell after 4 days."
+RUNNER = "Buy GOOG when RSI is below 45. Sell half at 8 %, the rest when RSI is above 52. Stop loss 9 %."
+SLOTS = (
+    "Every month hold the 2 of AAPL, MSFT and GOOG with the highest 3 month momentum, skip any that is below its "
+    "50-day SMA and leave that share in cash"
+)
 
 
 def judged(asked: str, done: str | None = None, bars: Bars = BARS) -> Verdict:
@@ -53,7 +66,8 @@ def judged(asked: str, done: str | None = None, bars: Bars = BARS) -> Verdict:
 @pytest.mark.parametrize(
     "words",
     [CROSS, STOP, PARTS, TRAIL, RANGES, BOTH, RISK, PART, PAIR, ROTATION, WEIGHTS, MONDAY, WEEKLY, CLOUD, MARGIN, SIZED,
-     RISK.replace("Buy GOOG", "Buy AAPL and MSFT"), "Buy $1000 of GOOG every month"],
+     RISK.replace("Buy GOOG", "Buy AAPL and MSFT"), "Buy $1000 of GOOG every month", COUNTED, SMOOTHED, WIDTH, SEASON,
+     FORTNIGHT, RUNNER, SLOTS],
 )  # fmt: skip
 def test_what_our_programs_do_is_what_the_words_say(words: str) -> None:
     verdict = judged(words)
@@ -102,6 +116,13 @@ WRONG = [
     (ROTATION, ROTATION.replace("Every month", "Every week"), "when it was not time to"),
     (ROTATION.replace("Every month", "Every week"), ROTATION, "nothing was ordered"),
     (WEIGHTS, WEIGHTS.replace("60", "50").replace("40", "50"), "the plan calls for 60.0%"),
+    (COUNTED, COUNTED.replace("at least two", "at least three").replace("than two", "than three"), "entry is missing"),
+    (SMOOTHED, SMOOTHED.replace("9-day", "15-day"), "has no reason"),
+    (WIDTH, WIDTH.replace("past 20 days", "past 10 days"), "has no reason"),
+    (SEASON, SEASON.replace("November", "October"), "has no reason"),
+    (FORTNIGHT, FORTNIGHT.replace("other ", ""), "has no reason"),
+    (RUNNER, RUNNER.replace("the rest", "sell"), "and the rules call for"),
+    (SLOTS, SLOTS.replace(" and leave that share in cash", ""), "the plan calls for"),
     (CROSS, CROSS.replace("GOOG", "AAPL"), "AAPL was traded and never asked for: trade GOOG only"),
 ]
 

@@ -28,11 +28,16 @@ def run(sharpe: float | None, total: float = 0.1) -> Run:
     return make_run(metrics=make_metrics(sharpe=sharpe, total_return=total))
 
 
+def near(sharpe: float | None) -> Run:
+    """With a parameter a little off, and so with another trade."""
+    return replace(run(sharpe), trades=(make_trade(exit_price=1099.0),))
+
+
 def judged(own: Run, **reruns: Run) -> Verdict:
     return create().judge(Case(idea="", draft=DRAFT, run=own, reruns=reruns))
 
 
-GOOD = {"holdout": run(0.9), "costs_doubled": run(0.8, 0.08), "perturbed:n=3": run(0.9), "perturbed:n=5": run(1.1)}
+GOOD = {"holdout": run(0.9), "costs_doubled": run(0.8, 0.08), "perturbed:n=3": near(0.9), "perturbed:n=5": near(1.1)}
 
 
 def test_what_holds_up_passes() -> None:
@@ -67,12 +72,24 @@ def test_no_trade_on_the_hold_out_fails() -> None:
 
 
 def test_a_collapse_of_the_neighbours_fails() -> None:
-    lost = {"perturbed:n=3": run(0.1), "perturbed:n=5": replace(run(2.0), trades=())}
+    lost = {"perturbed:n=3": near(0.1), "perturbed:n=5": replace(run(2.0), trades=())}
     verdict = judged(run(1.0), **{**GOOD, **lost})
     told = "2 of 2 small changes cost half of the Sharpe ratio or more (n=3, n=5)"
     assert verdict.errors == (f"{told}: choose parameters whose neighbours do as well",)
-    more = {**GOOD, "perturbed:n=3": run(0.1), "perturbed:n=6": run(1.0)}
+    more = {**GOOD, "perturbed:n=3": near(0.1), "perturbed:n=6": near(1.0)}
     assert judged(run(1.0), **more).warnings == ("it is sensitive to n=3",)
+
+
+def test_a_parameter_that_changes_no_trade_proves_nothing() -> None:
+    """Else an author could add harmless ones until most of the neighbours do as well."""
+    idle = {f"perturbed:idle={n}": replace(run(1.0), trades=(make_trade(qty=90.0 + n),)) for n in range(4)}
+    lost = {**GOOD, "perturbed:n=3": near(0.1), "perturbed:n=5": near(0.1)}
+    verdict = judged(run(1.0), **{**lost, **idle})
+    assert verdict.status == "failed" and verdict.errors == judged(run(1.0), **lost).errors
+    rest = {name: again for name, again in GOOD.items() if not name.startswith("perturbed:")}
+    verdict = judged(run(1.0), **{**rest, **idle})
+    assert verdict.score == pytest.approx((0.9 + 0.8) / 2)
+    assert verdict.warnings == ("no parameter that was moved a little changes a trade: its numbers prove nothing",)
 
 
 def test_doubled_costs_that_eat_the_return_fail() -> None:
@@ -140,9 +157,9 @@ NUMBERS = st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=True))
 @given(NUMBERS, NUMBERS, NUMBERS, st.floats(allow_nan=True), st.floats(allow_nan=True))
 @settings(max_examples=60, deadline=None)
 def test_scores_stay_within_0_and_1(
-    own: float | None, held: float | None, near: float | None, total: float, dear: float
+    own: float | None, held: float | None, beside: float | None, total: float, dear: float
 ) -> None:
     verdict = judged(
-        run(own, total), holdout=run(held), **{"perturbed:n=1": run(near), "costs_doubled": run(1.0, dear)}
+        run(own, total), holdout=run(held), **{"perturbed:n=1": near(beside), "costs_doubled": run(1.0, dear)}
     )
     assert 0 <= verdict.score <= 1

@@ -9,7 +9,7 @@ from typing import Any
 from ringfence.evaluators.case import Case
 from ringfence.evaluators.verdict import Kind, Verdict, found
 from ringfence.trade.description import model as m
-from ringfence.trade.description.catalogue import KINDS, warm_up
+from ringfence.trade.description.catalogue import KINDS, SOURCED, warm_up
 from ringfence.trade.description.echo import line_words
 from ringfence.trade.description.lines import lines_of
 from ringfence.trade.parameters import Parameter
@@ -85,6 +85,8 @@ def _line(line: m.Line) -> Iterator[str]:
         yield f"macd has a fast period of {line.values[0]:g} and a slow one of {line.values[1]:g}: swap them"
     if line.part and line.part not in kind.parts:
         yield f"{line.name} has no part {line.part!r}: use one of {', '.join(kind.parts) or 'none'}"
+    if line.of is not None and (line.source or line.of.of is not None or line.name not in SOURCED):
+        yield f"{line.name} is computed of a line that it cannot be: use one of {', '.join(SOURCED)} of a plain line"
     if line.ago < 0:
         yield f"{line.name} is looked at {-line.ago} bars ahead: only bars that are over can be known"
 
@@ -138,6 +140,8 @@ def _partial(part: m.Partial) -> Iterator[str]:
 def _exit(part: m.Exit) -> Iterator[str]:
     if not 0 < part.portion <= 100:
         yield f"an exit of {part.portion:g} % of the position: give more than 0 and at most 100"
+    if part.rest and part.portion < 100:
+        yield "an exit of the rest sells all that is left: leave its portion out"
 
 
 def _percent(part: m.PercentOfEquity | m.RiskPerTrade | m.VolatilityTarget) -> Iterator[str]:
@@ -154,6 +158,21 @@ def _positive(part: m.FixedCash | m.FixedShares) -> Iterator[str]:
 def _bars(part: m.Trend | m.Change | m.Held | m.EveryBars) -> Iterator[str]:
     if part.bars < 1:
         yield f"{part.bars} bars are no stretch of time: give 1 or more"
+
+
+def _some(part: m.SomeOf) -> Iterator[str]:
+    if not 1 <= part.count <= len(part.parts):
+        yield f"{part.count} of {len(part.parts)} conditions are to hold: give a number that can be"
+
+
+def _months(part: m.InMonths) -> Iterator[str]:
+    if not part.months or not set(range(1, 13)).issuperset(part.months):
+        yield f"{', '.join(map(str, part.months)) or 'no month'} is no month: give numbers from 1 to 12"
+
+
+def _schedule(part: m.OnSchedule) -> Iterator[str]:
+    if part.each < 1 or (part.each > 1 and part.every not in ("week", "month")):
+        yield f"a schedule of each {part.each} {part.every}s: give 1, or a number of weeks or months"
 
 
 def _joined(part: m.AllOf | m.AnyOf) -> Iterator[str]:
@@ -197,6 +216,9 @@ _CHECKS: Mapping[type, Callable[[Any], Iterator[str]]] = {
     m.AnyOf: _joined,
     m.OnWeekdays: _weekdays,
     m.InHours: _hours,
+    m.InMonths: _months,
+    m.SomeOf: _some,
+    m.OnSchedule: _schedule,
 }
 
 
@@ -227,6 +249,8 @@ def _signals(plan: m.Signals) -> Iterator[str]:
     for exit_ in plan.exits:
         if plan.entries and exit_.side not in {entry.side for entry in plan.entries}:
             yield f"there is an exit for {exit_.side} positions and no entry into one: add one, or leave the exit out"
+    if any(rule.rest for rule in plan.exits) and not plan.guards.partials:
+        yield "an exit of the rest needs a partial exit before it: say when the first part is sold"
     if isinstance(plan.sizing, m.RiskPerTrade) and plan.guards.stop is None:
         yield "a size by the risk needs a stop: say where the stop is"
     guards = plan.guards

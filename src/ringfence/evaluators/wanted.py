@@ -118,9 +118,11 @@ def _sizing(sizing: m.Sizing) -> Iterator[Fact]:
 
 
 def _condition(what: m.Condition) -> Iterator[Fact]:
-    if isinstance(what, (m.AllOf, m.AnyOf)):
+    if isinstance(what, (m.AllOf, m.AnyOf, m.SomeOf)):
         for part in what.parts:
             yield from _condition(part)
+        if isinstance(what, m.SomeOf):
+            yield Fact(kind="number", says=f"{what.count} of {len(what.parts)} conditions", value=what.count)
         return
     if isinstance(what, (m.Not, m.Held)):
         yield from _condition(what.part if isinstance(what, m.Not) else what.condition)

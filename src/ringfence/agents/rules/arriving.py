@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ringfence.agents.rules.lines import of_own
 from ringfence.agents.rules.operands import operand
 from ringfence.agents.rules.reader import Reader
 from ringfence.trade.description.catalogue import KINDS
@@ -18,13 +19,13 @@ def returning(r: Reader, left: Operand, first: int) -> Condition | None:
     right = operand(r, left)
     if not isinstance(right, Line):
         return None
-    side = _side_of(r.entry, right)
+    side = side_of(r.entry, right)
     if side is None:
         raise r.ask("back to it from which side?", ["rises above it", "drops below it"], first)
     return Compare(left=left, level="at_most" if side == "above" else "at_least", right=right)
 
 
-def _side_of(entry: Condition | None, line: Line) -> str | None:
+def side_of(entry: Condition | None, line: Line) -> str | None:
     """On which side of `line` the entry found the price, where it says so."""
     parts = entry.parts if isinstance(entry, AllOf) else (entry,)
     for part in parts:
@@ -39,7 +40,7 @@ def _side_of(entry: Condition | None, line: Line) -> str | None:
 
 def _same(one: Line, other: Line) -> bool:
     """The lower band and the middle one are of the same channel."""
-    if one.name == other.name == "bollinger" and other.part == "middle":
+    if one.name == other.name in ("bollinger", "keltner", "donchian") and other.part == "middle":
         return True
     average = one.name == "bollinger" and other.name == "sma" and one.values[0] == other.values[0]
     return average or one == other
@@ -72,12 +73,17 @@ def reaching(r: Reader, left: Operand, first: int) -> Condition | None:
         return None
     if isinstance(right, Line):
         if right.name in ("highest", "lowest"):
+            right = of_own(right, left) if not (right.of or right.source) else right
             side: Level = "above" if right.name == "highest" else "below"
             return Compare(left=left, level=side, right=right)
         if right.part in ("upper", "lower") and left.name in ("close", "high", "low") and verb:
             up = right.part == "upper"
             touched = replace(left, name="high" if up else "low")
             return Compare(left=touched, level="at_least" if up else "at_most", right=right)
+        came = side_of(r.entry, right) if verb and left.name in ("close", "high", "low") else None
+        if came is not None:  # touches the middle band, from where the entry found it
+            touched = replace(left, name="high" if came == "below" else "low")
+            return Compare(left=touched, level="at_least" if came == "below" else "at_most", right=right)
     limits = KINDS[left.name].oversold if left.name in KINDS else None
     if verb is not None and isinstance(right, Number) and limits:
         high = right.value > sum(limits) / 2

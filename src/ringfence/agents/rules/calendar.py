@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.settings import NAMES
-from ringfence.trade.description.model import Condition, EveryBars, InHours, Not, OnSchedule, OnWeekdays, Period
+from ringfence.trade.description.model import (
+    AllOf,
+    Condition,
+    EveryBars,
+    InHours,
+    InMonths,
+    Not,
+    OnSchedule,
+    OnWeekdays,
+    Period,
+)
 
+MONTHS = (
+    "JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER",
+    "DECEMBER",
+)  # fmt: skip
 DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY")
 _EDGES: dict[str, tuple[Period, str]] = {
     "MONTH_END": ("month", "last"), "MONTH_START": ("month", "first"), "WEEK_START": ("week", "first"),
@@ -19,7 +33,83 @@ _UNITS: dict[str, Period] = {"DAY": "day", "WEEK": "week", "MONTH": "month", "QU
 
 def calendar(r: Reader) -> Condition | None:
     """A condition on the date or the hour, or None with nothing read."""
-    return _canonical(r) or hours(r) or schedule(r)
+    return _canonical(r) or hours(r) or _season(r) or _day_in_month(r) or months(r) or schedule(r)
+
+
+def months(r: Reader) -> Condition | None:
+    """in May, from November to April, between June and August, during July and August."""
+    with r.trying() as attempt:
+        r.take("ONLY")
+        if not r.take("MONTH_IS", "IN", "DURING", "FROM", "BETWEEN", "FOR"):
+            return None
+        ranged = r.peek(-1).kind in ("FROM", "BETWEEN")
+        r.take("EVERY")
+        r.skip("MONTH", "OF") if r.at("MONTH") else None
+        found = [_month(r)] if r.at(*MONTHS) else []
+        while found and r.at("AND", "OR", ",", "TO", "UNTIL", "THROUGH") and _month_after(r):
+            joint = r.take(",") or r.take("AND", "OR", "TO", "UNTIL", "THROUGH")
+            joint = r.take("AND", "OR") or joint
+            month = _month(r)
+            through = joint is not None and (joint.kind in ("TO", "UNTIL", "THROUGH") or ranged)
+            found += _onwards(found[-1], month) if through else [month]
+        if not found or (ranged and len(found) < 2):
+            return None
+        attempt.keep()
+        return InMonths(months=tuple(dict.fromkeys(found)))
+
+
+def _month(r: Reader) -> int:
+    token = r.take(*MONTHS)
+    assert token is not None
+    return MONTHS.index(token.kind) + 1
+
+
+def _month_after(r: Reader) -> bool:
+    return r.at(*MONTHS, ahead=1) or (r.at(",") and r.at("AND", "OR", ahead=1) and r.at(*MONTHS, ahead=2))
+
+
+def _onwards(first: int, last: int) -> list[int]:
+    """The months after the first up to the last, over the turn of the year where that is before it."""
+    return [(first + n) % 12 + 1 for n in range((last - first) % 12)]
+
+
+def _season(r: Reader) -> Condition | None:
+    """from the first trading day of November until the last trading day of April."""
+    with r.trying() as attempt:
+        r.take("ON")
+        if not r.take("FROM") and not r.at("FIRST"):
+            return None
+        begin = _end_of_month(r, "FIRST")
+        if begin is None or not r.take("TO", "UNTIL", "THROUGH", "AND") or r.timeframe != "1d":
+            return None
+        end = _end_of_month(r, "LAST", "PREVIOUS")
+        if end is None:
+            return None
+        attempt.keep()
+        last = AllOf(parts=(OnSchedule(every="month", on="last"), InMonths(months=(end,))))
+        return AllOf(parts=(InMonths(months=(begin, *_onwards(begin, end))), Not(part=last)))
+
+
+def _day_in_month(r: Reader) -> Condition | None:
+    """on the first trading day of November, at the end of April."""
+    with r.trying() as attempt:
+        if not r.take("ON", "AT", "IN"):
+            return None
+        edge = r.peek()
+        month = _end_of_month(r, "FIRST", "LAST", "PREVIOUS")
+        if month is None or r.at("TO", "UNTIL", "THROUGH"):
+            return None
+        attempt.keep()
+        day = OnSchedule(every="month", on="first" if edge.kind == "FIRST" else "last")
+        return AllOf(parts=(day, InMonths(months=(month,))))
+
+
+def _end_of_month(r: Reader, *edges: str) -> int | None:
+    if not r.take(*edges):
+        return None
+    r.take("DAY")
+    r.take("OF", "IN")
+    return _month(r) if r.at(*MONTHS) else None
 
 
 def _canonical(r: Reader) -> Condition | None:
@@ -52,11 +142,32 @@ def _canonical(r: Reader) -> Condition | None:
         if edge is None or not r.take("OF"):
             return None
         on = "first" if edge.kind == "FIRST" else "last"
-        day, unit = r.take(*DAYS), r.take(*_UNITS)
-        if day is None and unit is None:
+        day = r.take(*DAYS)
+        on = day.kind.lower() if day is not None else on
+        if day is not None and not r.take_all("OF", "EVERY"):
+            attempt.keep()
+            return OnSchedule(every="week", on=on)
+        each = r.take("NUM") if day is not None or r.take("EVERY") else None
+        unit = r.take(*_UNITS)
+        if unit is None or (each is not None and unit.kind not in ("WEEK", "MONTH")):
             return None
         attempt.keep()
-        return OnSchedule(every="week", on=day.kind.lower()) if day else OnSchedule(every=_UNITS[unit.kind], on=on)  # type: ignore[union-attr]
+        return OnSchedule(every=_UNITS[unit.kind], on=on, each=int(each.value) if each is not None else 1)
+
+
+def recurring(r: Reader) -> OnSchedule | EveryBars | None:
+    """What comes again and again: a day of the calendar, or so many bars."""
+    with r.trying() as attempt:
+        r.take("WHEN")
+        made = calendar(r) or schedule(r) or _every_january(r)
+        if isinstance(made, (OnSchedule, EveryBars)):
+            attempt.keep()
+            return made
+    return None
+
+
+def _every_january(r: Reader) -> OnSchedule | None:
+    return OnSchedule(every="year") if r.take_all("EVERY", "JANUARY") or r.take_all("IN", "JANUARY") else None
 
 
 def schedule(r: Reader) -> Condition | None:
@@ -64,6 +175,10 @@ def schedule(r: Reader) -> Condition | None:
     with r.trying() as attempt:
         r.take("ONLY")
         preposition = r.take("ON", "AT", "IN")
+        other = _every_other(r)
+        if other is not None:
+            attempt.keep()
+            return other
         every = r.take("EVERY")
         token = r.take(*_EDGES)
         if token is not None and token.kind in ("WEEKLY", "MONTHLY", "DAILY") and every is None and r.at(*NAMES, "NUM"):
@@ -72,6 +187,8 @@ def schedule(r: Reader) -> Condition | None:
             period_, on = _EDGES[token.kind]
             if token.kind in ("WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY", "DAILY"):
                 on, read = _on_day(r, on)
+                if read and period_ != "week" and on not in ("first", "last"):
+                    return None  # which Monday of the month?
                 if not read and r.at("ON") and r.at(*DAYS, ahead=1):
                     return None
             attempt.keep()
@@ -93,9 +210,40 @@ def schedule(r: Reader) -> Condition | None:
                 attempt.keep()
                 if unit.kind in _UNITS and r.peek(-2).kind != "NUM":
                     on, _ = _on_day(r, "first")
+                    if unit.kind != "WEEK" and on not in ("first", "last"):
+                        raise r.ask(
+                            f"which {on.capitalize()} of the {unit.text}?", ["every Monday", "month end"], r.i - 1
+                        )
                     return OnSchedule(every=_UNITS[unit.kind], on=on)
+                number = r.peek(-2)
+                on, read = _on_day(r, "first") if unit.kind == "WEEK" else ("", False)
+                if read:  # every 2 weeks on Wednesday
+                    return OnSchedule(every="week", on=on, each=int(number.value))
                 return EveryBars(bars=bars)
     return None
+
+
+def _every_other(r: Reader) -> OnSchedule | None:
+    """every other Friday, every second week, fortnightly on Mondays, twice a year."""
+    with r.trying() as attempt:
+        if r.take("HALF_YEARLY"):
+            attempt.keep()
+            return OnSchedule(every="month", each=6)
+        if r.take("FORTNIGHTLY"):
+            attempt.keep()
+            return OnSchedule(every="week", on=_on_day(r, "first")[0], each=2)
+        if not r.take("EVERY_OTHER"):
+            return None
+        day = r.take(*DAYS)
+        unit = r.take("WEEK", "MONTH") if day is None else None
+        if day is None and unit is None:
+            return None
+        attempt.keep()
+        if day is not None:
+            return OnSchedule(every="week", on=day.kind.lower(), each=2)
+        if unit is not None and unit.kind == "MONTH":
+            return OnSchedule(every="month", each=2)
+        return OnSchedule(every="week", on=_on_day(r, "first")[0], each=2)
 
 
 def _edge(r: Reader) -> OnSchedule | None:

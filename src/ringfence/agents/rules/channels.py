@@ -9,6 +9,8 @@ from ringfence.agents.rules.settings import BANDS, COLUMNS, NAMES, SIDES, prefix
 from ringfence.trade.description.catalogue import KINDS, usual_line
 from ringfence.trade.description.model import Line
 
+_MOST = ("max", "maximum", "min", "minimum")
+
 
 def extreme(r: Reader, given: int | None) -> Line | None:
     """As `_extreme` has it; that this bar does not count may be said, for so it is."""
@@ -27,6 +29,8 @@ def _extreme(r: Reader, given: int | None) -> Line | None:
             assert token is not None
             attempt.keep()
             return _made_extreme("highest" if token.kind == "HIGH" else "lowest", given, source)
+        if given is not None and r.peek(-1).text.endswith("s") and r.peek().text in _MOST:
+            return None  # 20 days max is a time
         token = r.take("HIGHEST", "LOWEST")
         if token is None:
             if given is None and r.at("HIGH", "LOW") and r.at("OF", "IN", "ABOVE", ahead=1):
@@ -72,7 +76,8 @@ def band(r: Reader, given: int | None, side: str) -> Line | None:
             return _last_band(r, where.kind, first)
         r.take("BAND")
         r.take("OF")
-        given = given if given is not None else prefix_period(r)
+        both = _both_settings(r) if given is None else None
+        given = given if given is not None or both else prefix_period(r)
         token = r.take(*BANDS)
         if token is None:
             named = r.peek(-1).kind == "BAND" or (where is not None and where.kind == "MIDDLE" and r.right is not None)
@@ -84,14 +89,21 @@ def band(r: Reader, given: int | None, side: str) -> Line | None:
         made = usual_line(BANDS[token.kind])
         if given is not None:
             made = replace(made, values=(given, *made.values[1:]))
-        made = settings(r, made)
+        if both is not None:
+            made = replace(made, values=(*both, *made.values[2:]))
+        made = channel_settings(r, made)
         later = r.take(*SIDES) if where is None and not r.at("NUM", *NAMES, ahead=1) else None
+        if where is None and later is None and made.name == "donchian":
+            later = r.take("HIGH", "LOW")
         where = where or later
         r.take("BAND")
-        made = settings(r, made)
+        r.take("LINE") if r.at("(", ahead=1) else None
+        made = channel_settings(r, made)
         if given is not None and made.values[0] != given:
             raise r.ask(f"two periods for the {KINDS[made.name].english}", ["say one of them"], first)
-        part = SIDES[where.kind] if where else {"above": "upper", "below": "lower"}.get(side, "")
+        part = (
+            _EDGES.get(where.kind) or SIDES[where.kind] if where else {"above": "upper", "below": "lower"}.get(side, "")
+        )
         if not part:
             raise r.ask(
                 f"which {token.text}?", [f"the {s} {KINDS[made.name].english}" for s in KINDS[made.name].parts], first
@@ -100,13 +112,99 @@ def band(r: Reader, given: int | None, side: str) -> Line | None:
         return replace(made, part=part, ago=1 if made.name == "donchian" else 0)
 
 
+_EDGES = {"HIGH": "upper", "LOW": "lower"}
+
+
 def _last_band(r: Reader, where: str, first: int) -> Line:
     """ "the upper band": of the channel that was named before."""
     last = next((one for one in (r.right, r.it) if one and one.name in BANDS.values()), None)
+    width = next((one for one in (r.right, r.it) if one and "band_width" in (one.name, one.of and one.of.name)), None)
+    if last is None and width is not None:
+        last = replace(usual_line("bollinger"), values=(width.of or width).values, symbol=width.symbol)
+    named = {token.kind for token in r.tokens[: r.i] if token.kind in BANDS}
+    if last is None and len(named) == 1:
+        last = usual_line(BANDS[named.pop()])  # the title has it
     if last is None:
         raise r.ask("which band?", ["the lower Bollinger band", "the lower Keltner channel"], first)
-    made = replace(last, part=SIDES[where])
-    return settings(r, made) if r.at("(") else made
+    made = replace(last, part=SIDES[where], ago=1 if last.name == "donchian" else 0)
+    return channel_settings(r, made) if r.at("(") else made
+
+
+def _both_settings(r: Reader) -> tuple[float, float] | None:
+    """the upper 20/2 Bollinger band, the lower (20, 2) band."""
+    with r.trying() as attempt:
+        bracket = r.take("(")
+        one = r.take("NUM")
+        two = r.take("NUM") if one is not None and r.take("SLASH", ",") else None
+        if one is None or two is None or (bracket and not r.take(")")) or not r.at("BOLLINGER", "KELTNER"):
+            return None
+        attempt.keep()
+        return one.value, two.value
+
+
+# What a number in brackets is, where a word says it: (EMA 20, ATR 20, multiplier 1.5).
+_SETTING_NAMES = {
+    "EMA": "period", "SMA": "period", "BAR": "period", "ATR": "atr_period", "MULTIPLIER": "multiple",
+    "TIMES": "multiple", "STDEV": "deviations",
+}  # fmt: skip
+
+
+def channel_settings(r: Reader, made: Line) -> Line:
+    """(20, 2) in the catalogue's order; or with the name of each before or after it, in any order."""
+    kind = KINDS[made.name]
+    names = [setting.name for setting in kind.settings]
+    with r.trying() as attempt:
+        found: dict[str, float] = {}
+        if r.at("NUM") and r.at("UPPER", "MIDDLE", "LOWER", "BELOW", "TOP", "BAND", ahead=1):
+            number = r.take("NUM")  # Donchian 20 upper band
+            assert number is not None
+            attempt.keep()
+            return replace(made, values=(number.value, *made.values[1:]))
+        if not r.take("("):
+            attempt.keep()
+            return settings(r, made)
+        named = 0
+        while not r.at(")", "END"):
+            before = r.take(*_SETTING_NAMES)
+            r.take("BAR") if before is not None and r.at("BAR") else None
+            number = r.take("NUM")
+            if number is None:
+                return made
+            after = _unit_of(r)
+            name = _SETTING_NAMES[before.kind] if before is not None else after
+            named += bool(name)
+            name = name or next((one for one in names if one not in found), "")
+            if name not in names or name in found:
+                return made
+            found[name] = number.value
+            r.take("AND") if r.take(",", "SLASH", "AND") else None
+        if not r.take(")") or not found or not _ordered(names, found, named):
+            return made
+        attempt.keep()
+        return replace(made, values=tuple(found.get(n, v) for n, v in zip(names, made.values)))
+
+
+def _unit_of(r: Reader) -> str:
+    """20 days, 20-period EMA, 2 standard deviations, 1.5 x ATR: what the number before is."""
+    if r.take("STDEV"):
+        return "deviations"
+    if r.take("MULTIPLIER"):
+        return "multiple"
+    if r.take("TIMES"):
+        r.take("ATR") if not r.at("NUM", ahead=1) else None
+        return "multiple"
+    if r.at("ATR"):
+        r.take("ATR") if not r.at("NUM", ahead=1) else None  # 2 ATR 10: twice the ATR of ten bars
+        return "multiple"
+    if r.take("DAY", "BAR"):
+        r.take("EMA", "SMA", "AVERAGE")
+        return "period"
+    return "period" if r.take("EMA", "SMA") else ""
+
+
+def _ordered(names: list[str], found: dict[str, float], named: int) -> bool:
+    """Numbers without a name stand in the catalogue's order: the first of them are given, and none is left out."""
+    return named == len(found) or named > 0 or list(found) == names[: len(found)]
 
 
 def cloud(r: Reader, side: str) -> Line | None:

@@ -31,6 +31,7 @@ class Collected:
     always_in: bool = False
     about: list[Line] = field(default_factory=list)  # lines that a heading names, which the rules must use
     stop_hit: bool = False  # it names the stop as what ends a trade
+    length: int = 0  # a period that was said apart from its line
     without: set[str] = field(default_factory=set)  # guards it says it has not
 
     def copy(self) -> Collected:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from ringfence.agents.rules.asides import unused_line, without_talk
 from ringfence.agents.rules.collected import Collected
 from ringfence.agents.rules.conditions import all_of
+from ringfence.agents.rules.facts import owned, set_apart
 from ringfence.agents.rules.frames import stated
 from ringfence.agents.rules.pairs import pair
-from ringfence.agents.rules.portfolio import allocation, rotation
+from ringfence.agents.rules.portfolio import allocation
 from ringfence.agents.rules.reader import Question, Reader
 from ringfence.agents.rules.refusals import cannot
+from ringfence.agents.rules.rotation import rotation
 from ringfence.agents.rules.statements import statements
 from ringfence.agents.rules.switching import switch, switches
 from ringfence.agents.rules.tokens import Token, read_tokens
+from ringfence.agents.rules.wording import with_length
 from ringfence.trade.description.catalogue import usual_line
 from ringfence.trade.description.echo import line as say_line
 from ringfence.trade.description.lines import lines_of, map_lines
@@ -32,6 +37,7 @@ from ringfence.trade.description.model import (
     Not,
     OnSchedule,
     RiskPerTrade,
+    Rotation,
     Signals,
     VolatilityTarget,
 )
@@ -56,13 +62,39 @@ class Misread:
     place: int = 0
     choices: tuple[str, ...] = ()
     tokens: tuple[Token, ...] = ()
+    left: tuple[str, ...] = ()  # talk that was left aside before it
 
 
 def compile_request(text: str, *, symbols: Sequence[str] = (), timeframe: str = "") -> Understood | Misread:
-    """The description of what `text` asks for; every word of it counts. No `timeframe`: the bars that it names."""
+    """The description of what `text` asks for; every word of it counts. No `timeframe`: the bars that it names.
+
+    First as it stands; then without what is said of the run; then without talk that gives no rule. Both are told.
+    """
     if len(text) > MOST_CHARACTERS:
         return Misread(reason=f"the request has {len(text):,} characters: say it in {MOST_CHARACTERS:,}")
-    tokens = read_tokens(text, symbols)
+    found = _attempt(text, read_tokens(text, symbols), timeframe)
+    if (isinstance(found, Understood) and not owned(text)) or (isinstance(found, Misread) and not found.tokens):
+        return found
+    plain, notices = set_apart(text)
+    tokens = read_tokens(plain, symbols)
+    if plain != text:
+        found = _attempt(text, tokens, timeframe, notices)
+    for talk in without_talk(tokens, text) if isinstance(found, Misread) else ():
+        left = [f'left aside, as it gives no rule: "{said}"' for said in talk.left]
+        found = _attempt(text, list(talk.tokens), timeframe, (*notices, *left), talk.about)
+        if isinstance(found, Understood):
+            break
+        found = replace(found, left=talk.left)
+    return found
+
+
+def _attempt(
+    text: str,
+    tokens: list[Token],
+    timeframe: str,
+    notices: Sequence[str] = (),
+    about: Collection[str] = (),
+) -> Understood | Misread:
     if sum(token.kind in ("(", "NOT") for token in tokens) > MOST_NESTED:
         return Misread(reason=f"more than {MOST_NESTED} brackets and negations: say it with fewer")
     if not tokens:
@@ -85,11 +117,13 @@ def compile_request(text: str, *, symbols: Sequence[str] = (), timeframe: str = 
         )
     except RecursionError:
         return Misread(reason="the request is nested too deeply: use fewer brackets")
+    if isinstance(made, Description) and (unused := unused_line(made, about)):
+        made = f"it speaks of {unused}, and no rule uses that: say what it is to do"
     if isinstance(made, str):
         return Misread(reason=made, understood=text.strip(), tokens=tuple(tokens))
     if made is None:
         return _unread(text, reader)
-    return Understood(description=made, notices=tuple(dict.fromkeys(reader.notices)))
+    return Understood(description=made, notices=tuple(dict.fromkeys((*notices, *reader.notices))))
 
 
 def _unread(text: str, reader: Reader) -> Misread:
@@ -97,6 +131,8 @@ def _unread(text: str, reader: Reader) -> Misread:
     tokens = reader.tokens
     unknown = next((n for n, token in enumerate(tokens) if token.kind == "UNKNOWN"), None)
     first = min(reader.furthest, len(tokens) - 1) if unknown is None else unknown
+    while tokens[first].kind == "," and text[tokens[first].start] != "," and first + 1 < len(tokens):
+        first += 1  # it stands where a fact was
     last = first
     while unknown is None and last + 1 < len(tokens) and tokens[last + 1].kind != "STOP_MARK":
         last += 1
@@ -116,16 +152,40 @@ def _read(reader: Reader) -> Description | str | None:
         raise question
     if "UNKNOWN" in kinds:
         return None
+    if "BUY_AND_HOLD" in kinds:
+        reader.skip("PLEASE", "STRATEGY", "IS", "STOP_MARK", ",")  # show me …
     if kinds & {"PAIR", "ZSCORE", "AGAINST"} or (kinds & {"RATIO", "SPREAD"} and "STDEV" in kinds):
         return pair(reader)
     if switches(reader.tokens):
         return switch(reader)
-    if kinds & {"ROTATE", "TOP", "BOTTOM", "RANKED"} or _chooses(reader.tokens):
-        return rotation(reader)
+    if (names := _kept(reader.tokens)) is not None:
+        reader.tokens = names
+        return allocation(reader)
+    chooses = "WHICHEVER" in kinds and kinds & {"HIGHEST", "LOWEST"}
+    if chooses or kinds & {"ROTATE", "TOP", "BOTTOM", "RANKED"} or _chooses(reader.tokens):
+        made = rotation(reader)
+        ranked = made is not None and isinstance(made.plan, Rotation) and made.plan.rank.symbol
+        return None if ranked else made  # each is ranked by its own line
     if kinds & {"REBALANCE", "BUY_AND_HOLD"} or ("HOLD" in kinds and "EQUALLY" in kinds) or _weighs(reader.tokens):
         return allocation(reader)
     said = statements(reader)
     return None if said is None else assemble(reader, said)
+
+
+_BOUGHT_ONCE = re.compile(
+    r"(?:(?:PLEASE|STRATEGY|TITLE|COLON|STOP_MARK|,) )*(?:BUY|INVEST) (?:ALL_IN )?(?:IN |OF )?(?:(?:SYMBOL|AND|,) )+"
+    r"(?:(?:ON|AT|CURRENT|FIRST|DAY|NUM|IN|OF) )*(?:(?:AND|,|THEN) )*"
+    r"(?:(?:HOLD (?:IT |POSITION )?FOREVER|NOT SELL|NOT EXIT|FOREVER|AND|,|IT) )+(?:STOP_MARK )*"
+)
+
+
+def _kept(tokens: Sequence[Token]) -> list[Token] | None:
+    """Buy SPY on day one and never sell: bought and held."""
+    plain = [t for t in tokens if not (t.kind == "NUM" and t.text != "one")]
+    if len(plain) < len(tokens) or not _BOUGHT_ONCE.fullmatch("".join(f"{t.kind} " for t in tokens)):
+        return None
+    held = replace(tokens[0], kind="BUY_AND_HOLD")
+    return [held, *(t for t in tokens if t.kind == "SYMBOL")]
 
 
 def _chooses(tokens: Sequence[Token]) -> bool:
@@ -175,6 +235,8 @@ def assemble(r: Reader, said: Collected) -> Description | str:
         return "it says that there is no stop or target, and names one: leave one of them out"
     if guards.trail is not None and guards.trail.rest and not guards.partials:
         return 'it trails the rest, and sells no part before: add for example "sell half at 5 %"'
+    if any(e.rest for e in exits) and not guards.partials:
+        return 'it sells the rest, and no part before: add for example "sell half at 5 %"'
     if isinstance(sizing, RiskPerTrade) and guards.stop is None:
         return 'risk per trade needs a stop: add for example "stop loss 5 %"'
     if guards.target is not None and guards.target.kind == "risk" and guards.stop is None:
@@ -190,18 +252,16 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     if r.single and adds:
         return "it adds to the position, and says that there is one at a time: leave one of them out"
     made = Description(plan=plan, symbols=symbols, every=said.every and not symbols)
-    made = _own_lines(made)
+    lengthened = with_length(_own_lines(made), said.length)
+    if isinstance(lengthened, str):
+        return lengthened
+    made = lengthened
     unused = next((one for one in said.about if not _uses(made, one)), None)
     if unused is not None:
         return f"it is about {say_line(unused)}, and no rule uses that: say what it is to do"
-    if (
-        not exits
-        and not any((guards.stop, guards.target, guards.trail, guards.partials, guards.time_stop_bars))
-        and not adds
-    ):
-        sides = {e.side for e in entries}
-        if len(sides) == 1:
-            r.notices.append("no exit was given: what it buys it keeps to the end")
+    ends = exits or any((guards.stop, guards.target, guards.trail, guards.partials, guards.time_stop_bars))
+    if not ends and not adds and len({e.side for e in entries}) == 1:
+        r.notices.append("no exit was given: what it buys it keeps to the end")
     return made
 
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from ringfence.agents.rules.calendar import calendar
 from ringfence.agents.rules.frames import frame
+from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.predicates import predicate
 from ringfence.agents.rules.reader import Reader, period
-from ringfence.agents.rules.scales import scale
+from ringfence.agents.rules.scales import line_in, scale
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
@@ -19,6 +20,7 @@ from ringfence.trade.description.model import (
     Held,
     Line,
     Not,
+    SomeOf,
 )
 
 # What begins another statement: an "and" or a comma before it does not go on with the condition.
@@ -32,6 +34,9 @@ ACTIONS = (
 def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
     """A whole condition. `leaving`: of an exit, where a percentage without a period is measured from the entry."""
     first = r.i
+    whole = _all_listed(r)
+    if whole is not None:
+        return whole
     wide = r.take("EITHER", "BOTH")
     shared = _shared(r, wide.kind) if wide is not None else None
     part = shared or _unary(r)
@@ -42,7 +47,9 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
     while (word := _connective(r)) is not None:
         with r.trying() as attempt:
             r.take(",")
-            r.take("AND", "OR", "USE") or (r.take("ON") if r.at("VOLUME", ahead=1) else None)
+            r.take("AND", "OR", "USE", "WHEN" if word == "while" else "AND") or (
+                r.take("ON") if r.at("VOLUME", ahead=1) else None
+            )
             r.take("WHEN") if r.at("ONE_POSITION", ahead=1) else None
             if word != "or" and r.take("ONE_POSITION"):
                 r.single = True
@@ -55,9 +62,11 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
             r.joined = False
             if another is None:
                 break
+            if word == "while" and "or" in words:
+                break
             attempt.keep()
             parts.append(another)
-            words.append(word)
+            words.append("and" if word == "while" else word)
     if shared is None and wide is not None and wide.kind == "EITHER" and "or" not in words and not r.at("OR"):
         r.i = first
         return None
@@ -97,6 +106,8 @@ def _two_lines(r: Reader) -> tuple[Line, Line] | None:
 def _connective(r: Reader) -> str | None:
     if r.at("AND", "OR"):
         return r.peek().kind.lower()
+    if r.at("WHEN") and r.peek().text in ("while", "whilst"):
+        return "while"
     if r.at("USE") and r.peek().text == "with":
         return "and"
     if r.at("ON") and (r.peek(1).text in ("green candle", "red candle") or r.at("VOLUME", ahead=1)):
@@ -155,7 +166,7 @@ def _unary(r: Reader) -> Condition | None:
                 attempt.keep()
                 return inner
             return None
-        part = calendar(r) or predicate(r)
+        part = some(r) or fewer(r) or calendar(r) or predicate(r)
         if part is not None:
             attempt.keep()
             part = _held(r, part)
@@ -163,6 +174,81 @@ def _unary(r: Reader) -> Condition | None:
                 frame(r)  # on the daily chart
             return part
     return None
+
+
+def some(r: Reader) -> Condition | None:
+    """at least two of these three are true: A, B, C."""
+    first = r.i
+    with r.trying() as attempt:
+        r.take("AT_LEAST") or (r.take("EVERY") if r.at("NUM", ahead=1) else None)
+        number = r.take("NUM")
+        if number is None:
+            return None
+        r.take("OR_MORE")
+        if not r.take("OF"):
+            return None
+        total = r.take("NUM")
+        r.skip("STRATEGY", "TITLE")
+        r.take("IS")
+        if not r.take("TRUE", "HOLD", "COLON") or (r.peek(-1).kind != "COLON" and not r.take("COLON", ",")):
+            return None
+        parts = _listed(r)
+        if total is not None and len(parts) != total.value:
+            raise r.ask(f"it says {total.text}, and names {len(parts)}", ["name each of them, with commas"], first)
+        if not 1 <= number.value <= len(parts):
+            return None
+        attempt.keep()
+        return SomeOf(count=int(number.value), parts=tuple(parts))
+
+
+def _all_listed(r: Reader) -> Condition | None:
+    """all of these are true: A, B, C; any of the following is true: A, B."""
+    with r.trying() as attempt:
+        wide = r.take("BOTH", "EITHER")
+        r.skip("OF", "NUM", "STRATEGY", "TITLE")
+        r.take("IS")
+        if wide is None or not r.take("TRUE", "HOLD", "COLON") or (r.peek(-1).kind != "COLON" and not r.take("COLON")):
+            return None
+        parts = _listed(r)
+        if len(parts) < 2:
+            return None
+        attempt.keep()
+        return all_of(parts) if wide.kind == "BOTH" else any_of(parts)
+
+
+def _listed(r: Reader) -> list[Condition]:
+    """A, B and C."""
+    parts: list[Condition] = []
+    while True:
+        with r.trying() as attempt:
+            if parts and not (r.take(",") or r.at("AND", "OR")):
+                break
+            r.take("AND", "OR") if parts else None
+            r.joined = bool(parts)
+            part = _unary(r) if not r.at(*ACTIONS) else None
+            r.joined = False
+            if part is None:
+                break
+            attempt.keep()
+            parts.append(part)
+    return parts
+
+
+def fewer(r: Reader) -> Condition | None:
+    """fewer than two are true: of those that the entry counts."""
+    with r.trying() as attempt:
+        word = r.take("BELOW", "AT_LEAST")
+        number = r.take("NUM") if word is not None else None
+        if word is None or number is None or not isinstance(r.entry, SomeOf):
+            return None
+        r.take("OF")
+        r.skip("STRATEGY", "TITLE")
+        r.take("IS")
+        if not r.take("TRUE", "HOLD") or not 1 <= number.value <= len(r.entry.parts):
+            return None
+        attempt.keep()
+        made = SomeOf(count=int(number.value), parts=r.entry.parts)
+        return Not(part=made) if word.kind == "BELOW" else made
 
 
 def _held(r: Reader, part: Condition) -> Condition:
@@ -186,10 +272,24 @@ def _held(r: Reader, part: Condition) -> Condition:
     return part
 
 
+def _named_cross(r: Reader) -> Line | None:
+    """the opposite MACD cross: which of them it is."""
+    with r.trying() as attempt:
+        made = line(r)
+        if made is not None and r.take("CROSS"):
+            attempt.keep()
+            return made
+    return None
+
+
 def opposite(r: Reader, entry: Condition | None, first: int) -> Condition:
     """What "the opposite" of an entry is, where that is clear."""
     crosses = [part for part in entry.parts if isinstance(part, Cross)] if isinstance(entry, AllOf) else []
-    if len(crosses) == 1 and "cross" in r.peek(-1).text:
+    named = _named_cross(r)
+    if named is not None:
+        whole = [entry] if isinstance(entry, Cross) else []
+        crosses = [part for part in crosses or whole if line_in(part.left) == named]
+    if len(crosses) == 1 and (named is not None or "cross" in r.peek(-1).text):
         entry = crosses[0]  # of several conditions the one that is a cross
     if isinstance(entry, Cross) and entry.direction != "either":
         return Cross(left=entry.left, direction="below" if entry.direction == "above" else "above", right=entry.right)

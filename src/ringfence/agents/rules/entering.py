@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ringfence.agents.rules.calendar import calendar, never_on
 from ringfence.agents.rules.collected import Collected, symbols
 from ringfence.agents.rules.conditions import all_of, condition, opposite
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import after_bars, guard
 from ringfence.agents.rules.leaving import leave
+from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.operands import operand, pair_of_averages
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.scales import fitting
-from ringfence.agents.rules.settings import NAMES
+from ringfence.agents.rules.settings import AVERAGES, NAMES
 from ringfence.agents.rules.sizes import sizing
+from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
     AllIn,
     Change,
@@ -25,6 +29,7 @@ from ringfence.trade.description.model import (
     Level,
     Line,
     Not,
+    Number,
     OnSchedule,
     OnWeekdays,
     Side,
@@ -74,12 +79,27 @@ def prefixed(r: Reader, said: Collected) -> bool:
     """When RSI is below 30, buy. Every Monday buy $100 of GOOG."""
     when = when_said(r, said)
     bare = when is None
-    if bare and (r.at("GOLDEN_CROSS", "DEATH_CROSS", *NAMES, "NUM", "SYMBOL", "BULLISH", "BEARISH") or _goes_on(r)):
+    r.take("IS") if bare and r.at(*NAMES, "IT", ahead=1) else None  # is RSI below 30? Buy
+    asked = r.i > 0 and (r.peek(-1).kind == "IS" or r.peek(-1).text in ("and if", "and when"))
+    if bare and (
+        r.at("GOLDEN_CROSS", "DEATH_CROSS", *NAMES, "NUM", "SYMBOL", "BULLISH", "BEARISH")
+        or _goes_on(r)
+        or (asked and r.at("IT"))
+    ):
         when = condition(r)
-    if when is None or (bare and not r.at("COLON", "THEN")):
+    if when is None or (bare and not _ordered(r)):
         return False
+    r.take("STOP_MARK") if bare and r.peek().text == "?" else None
     r.skip(",", "THEN", "COLON", "DASH")
     return entry(r, said, when) or leave(r, said, when)
+
+
+def _ordered(r: Reader) -> bool:
+    """RSI < 30: buy. RSI < 30 buy. RSI below 30, go long. RSI below 30? Buy."""
+    mark = r.at(",") or (r.at("STOP_MARK") and r.peek().text == "?")
+    at = 1 if mark else 0
+    at += 1 if mark and r.at("THEN", ahead=at) else 0
+    return r.at("COLON", "THEN") or r.at("BUY", "SHORT", "LONG", "SELL", "EXIT", "COVER", ahead=at)
 
 
 def _goes_on(r: Reader) -> bool:
@@ -90,6 +110,10 @@ def _goes_on(r: Reader) -> bool:
 def _side_rule(r: Reader) -> Condition | None:
     """long above the 50-day average, short below it: the close, and a line."""
     with r.trying() as attempt:
+        swing = swings(r)
+        if swing is not None:
+            attempt.keep()
+            return swing
         token = r.take("ABOVE", "BELOW")
         if token is None:
             return None
@@ -101,6 +125,17 @@ def _side_rule(r: Reader) -> Condition | None:
         attempt.keep()
         r.it, r.right = close, right
         return made
+
+
+def swings(r: Reader) -> Condition | None:
+    """RSI 14: buy below 30, sell above 70: of the oscillator that was named."""
+    if r.it is None or KINDS[r.it.name].oversold is None or not r.at("NUM", ahead=1):
+        return None
+    if not r.at("ABOVE", "BELOW") or not r.at("END", "STOP_MARK", ",", "AND", "USE", "SELL", "EXIT", "COVER", ahead=2):
+        return None
+    token, number = r.take("ABOVE", "BELOW"), r.take("NUM")
+    assert token is not None and number is not None
+    return Compare(left=r.it, level=_LEVELS[token.kind], right=Number(value=number.value))
 
 
 def _object(r: Reader, said: Collected, first: int) -> bool:
@@ -134,9 +169,12 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
 
 def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     first = r.i
+    r.take("IS") if r.at("LONG", "SHORT", ahead=1) else None  # I want to be long when …
     verb = r.take("BUY", "SHORT", "INVEST", "DCA", "LONG") or (
         r.take("SIGNAL_LINE") if r.at("COLON", ahead=1) else None
     )
+    if verb is None and r.peek().text == "trigger" and r.at("COLON", ahead=1):
+        verb = r.take(r.peek().kind)
     if verb is None and r.at("TITLE") and r.peek().text.startswith("buy"):
         verb = r.take("TITLE")  # buy the dip: what a dip is must follow
     if verb is None and r.at("ALL_IN") and r.at("WHEN", ahead=1):
@@ -157,6 +195,8 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
         side = "short"
     sized = said.sizing
     _object(r, said, first)
+    if before is not None and sized is said.sizing and r.at("DAILY"):
+        frame(r, bare=True)  # RSI < 30 -> buy BNB daily
     when = when_said(r, said)
     if when is None and before is None:
         r.skip("COLON", "IS", "AT")
@@ -283,15 +323,53 @@ def golden(r: Reader, said: Collected) -> bool:
 
 def crossover(r: Reader, said: Collected) -> bool:
     """a 20/50 EMA crossover on TSLA: in when the first crosses above the second, out when it crosses below."""
-    r.take("USE", "TRADE")
-    found = pair_of_averages(r)
-    if found is None or not r.take("CROSS") or r.at("ABOVE", "BELOW", "RISES", "FALLS"):
+    r.take("REACHES") if r.peek().text in ("test", "testing") else None
+    r.skip("PLEASE", "USE", "TRADE", "STRATEGY", "ON")
+    found = pair_of_averages(r) or _two_averages(r) or _own_cross(r)
+    if found is None or not r.take("CROSS"):
         return False
-    r.take("STRATEGY")
-    if r.take("ON", "FOR") and not symbols(r, said):
+    r.skip("STRATEGY", "TITLE")
+    if r.take("ON", "FOR", "IN", "OF") and not symbols(r, said):
+        return False
+    frame(r, bare=True)
+    if not r.at("END", "STOP_MARK", ",", "AND", "USE", "LONG_ONLY") or (r.at("AND", ",") and r.at(*NAMES, ahead=1)):
         return False
     up, down = (Cross(left=found[0], direction=way, right=found[1]) for way in _WAYS)
     said.entries.append(Entry(side="long", when=up))
     said.exits.append(Exit(side="long", when=down))
     r.entry = up
     return True
+
+
+def _own_cross(r: Reader) -> tuple[Line, Line] | None:
+    """MACD crossover: of its signal."""
+    with r.trying() as attempt:
+        made = line(r) if r.at("MACD", "STOCHASTIC") else None
+        if made is None or not r.at("CROSS"):
+            return None
+        attempt.keep()
+        other = "signal" if made.name == "macd" else "d"
+        return made, replace(made, part=other)
+
+
+def _two_averages(r: Reader) -> tuple[Line, Line] | None:
+    """EMA 9/21, EMA(9, 21), EMA 5 and EMA 13: the faster first."""
+    with r.trying() as attempt:
+        one = r.take(*AVERAGES)
+        bracket = r.take("(") if one else None
+        fast = r.take("NUM") if one else None
+        closed = bracket is not None and r.take(")") is not None
+        if one is None or fast is None or not r.take("SLASH", "AND", ",", "TO"):
+            return None
+        two = r.take(*AVERAGES) or one
+        again = r.take("(") if closed else None
+        slow = r.take("NUM")
+        if slow is None or (bracket is not None and (again is not None or not closed) and not r.take(")")):
+            return None
+        if fast.value >= slow.value and one.kind == two.kind:
+            return None
+        attempt.keep()
+        return (
+            Line(name=AVERAGES[one.kind], values=(fast.value,)),
+            Line(name=AVERAGES[two.kind], values=(slow.value,)),
+        )

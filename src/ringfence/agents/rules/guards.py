@@ -227,8 +227,13 @@ def _ratio(r: Reader) -> tuple[float, float] | None:
 
 
 def _time_stop(r: Reader, g: Guarding) -> bool:
-    """time stop 10 bars, 10-day time stop, maximum holding period of 20 days."""
+    """time stop 10 bars, 10-day time stop, maximum holding period of 20 days, max 7 days in the trade."""
     first = r.i
+    with r.trying() as attempt:
+        found = _longest_stay(r)
+        if found is not None:
+            attempt.keep()
+            return g.set(r, "time_stop_bars", found, first)
     with r.trying() as attempt:
         bars = period(r) if r.at("NUM") else None
         if not r.take("TIME_STOP"):
@@ -242,6 +247,26 @@ def _time_stop(r: Reader, g: Guarding) -> bool:
         return g.set(r, "time_stop_bars", bars, first)
 
 
+def _longest_stay(r: Reader) -> int | None:
+    """max 7 days in the trade, at most 10 bars per trade, 20 days max, no more than two weeks in a position."""
+    capped = r.take("AT_MOST", "HIGHEST") or (r.take_all("NOT", "ABOVE") or None)
+    bars = period(r) if r.at("NUM") else None
+    if bars is None:
+        return None
+    capped = capped or (r.take("HIGHEST", "AT_MOST") if r.at(*_ENDS, "IN", "PER_TRADE", ahead=1) else None)
+    if capped is None:
+        return None
+    if r.take("PER_TRADE") or r.take("HOLD"):
+        return bars
+    if r.take("IN"):
+        r.take("EVERY")
+        return bars if r.take("TRADE", "POSITION", "EQUITY", "PER_TRADE") else None
+    return bars if r.at(*_ENDS) else None
+
+
+_ENDS = ("END", "STOP_MARK", ",", ")")
+
+
 def after_bars(r: Reader, *, held: bool = False) -> int | None:
     """after 10 days, for 10 bars, 3 days later; where it is `held`, also 10 days."""
     with r.trying() as attempt:
@@ -249,7 +274,7 @@ def after_bars(r: Reader, *, held: bool = False) -> int | None:
         if r.take("NEXT_DAY"):
             attempt.keep()
             return 1
-        word = r.take("AFTER", "FOR")
+        word = r.take("AFTER", "FOR") or (r.take_all("WHEN", "NEITHER_HIT") and r.take("IN", "AFTER", "FOR"))
         r.skip("AT_MOST", "HOLD", "IT", "FOR")
         bars = period(r)
         if bars is not None and not r.at("CONSECUTIVE") and (r.take("LATER") or word or held):

@@ -26,6 +26,8 @@ def heading(r: Reader, said: Collected) -> bool:
     if r.i and r.peek(-1).kind not in (*_ENDS, "AND", "THEN"):
         return False
     opening = not said.entries and not said.exits
+    if opening and r.at("USE") and r.at(*_LINES, "NUM", ahead=1):
+        r.take("USE")  # use the 14-day RSI on SPY
     while True:
         if _title(r):
             titled = True
@@ -44,15 +46,22 @@ def heading(r: Reader, said: Collected) -> bool:
             break
         else:
             titled = True
-    return titled and (r.at(*_ENDS) or (r.at(*_RULES) and not named))
+    return titled and (r.at(*_ENDS) or (r.at(*_RULES) and not named) or (r.at("USE") and r.peek(-1).kind == "SYMBOL"))
 
 
 def _title(r: Reader) -> bool:
     """Words of a name: none of them a rule."""
+    if r.at("LONG") and r.at("SLASH", "AND", ahead=1) and r.at("SHORT", ahead=2):
+        return r.at("ON", "FOR", "COLON", "STRATEGY", ahead=3) and r.take_all("LONG", r.peek(1).kind, "SHORT")
+    if r.at("REACHES") and r.peek().text in ("test", "testing") and (not r.i or r.peek(-1).kind in _ENDS):
+        return r.take("REACHES") is not None
     if r.take("INTRADAY"):
         if minutes(r.timeframe) >= minutes("1d"):
             raise r.ask(f"intraday, and the data has {r.timeframe} bars", ["give it data of 1h bars"], r.i - 1)
         return True
+    if r.at("TRIPLE", "TWICE") and r.at(*AVERAGES, ahead=1) and r.at("STRATEGY", "CROSS", "TITLE", ahead=2):
+        r.take_all(r.peek().kind, r.peek(1).kind)  # a triple moving average strategy
+        return r.take("CROSS", "STRATEGY", "TITLE") is not None
     if r.at("GAP") and r.at("RISES", "FALLS", ahead=1) and r.peek(2).text in lexicon().titles:
         return r.take_all("GAP", r.peek(1).kind)
     if r.at("TITLE") and r.peek().text.startswith("buy"):

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ringfence.agents.rules.arriving import side_of
+from ringfence.agents.rules.both_ways import both_sides, leave_both
 from ringfence.agents.rules.calendar import calendar
 from ringfence.agents.rules.conditions import any_of, condition, opposite
 from ringfence.agents.rules.guards import after_bars, distance, from_entry, guard
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.operands import operand
-from ringfence.agents.rules.reader import UNITS, Reader, percent
+from ringfence.agents.rules.parts import is_rest, portion_of
+from ringfence.agents.rules.reader import UNITS, Reader
 from ringfence.agents.rules.scales import scale
 from ringfence.agents.rules.settings import NAMES
 from ringfence.trade.description.catalogue import KINDS, PRICES
 from ringfence.trade.description.model import (
+    AllOf,
     Compare,
     Condition,
+    Cross,
     Distance,
     Exit,
     FixedShares,
@@ -29,8 +34,8 @@ from ringfence.trade.description.model import (
 if TYPE_CHECKING:
     from ringfence.agents.rules.collected import Collected
 
-_PARTS = {"HALF": 50, "THIRD": 33.33, "QUARTER": 25}
 _VERBS = ("SELL", "EXIT", "COVER", "TARGET", "REST", "HALF", "THIRD", "QUARTER", "ANOTHER", "CLOSE")
+_AT_LINE = ("TARGET", "EXIT", "SELL", "REST", "COVER", "TRAIL")
 _EVENTS = ("BULLISH", "BEARISH", "GOLDEN_CROSS", "DEATH_CROSS")
 _SHARES = ("HALF", "THIRD", "QUARTER", "REST", "ANOTHER")
 
@@ -39,7 +44,12 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
     first = r.i
     if verb and r.peek().text in ("take", "taking") and r.at("HALF", "THIRD", "QUARTER", ahead=1):
         r.take("INVEST")  # take half off
-    token = r.take(*_VERBS) if verb else None
+    if verb and _unmet(r, said, first):
+        return True
+    both = verb and r.take("BOTH_CASES") is not None
+    r.skip(",") if both else None
+    trailed = verb and r.at("TRAIL") and r.at("AT", "BY", "ON", "USE", ahead=1)
+    token = r.take(*_VERBS, "TRAIL" if trailed else "SELL") if verb else None
     if verb and token is None and r.at("NUM") and r.at("SLASH", ahead=1) and said.guards.partials:
         token = r.peek(-1)  # … and 1/3 at 10 %
     if verb and (token is None or (token.kind == "CLOSE" and not r.at("POSITION", "IT", "AT", "WHEN", "AFTER"))):
@@ -51,10 +61,11 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
     if token is not None and token.kind == "EXIT" and r.at("SHORT", "LONG"):
         side = "short" if r.take("SHORT", "LONG").kind == "SHORT" else "long"  # type: ignore[union-attr]
     said.left.add(side)
-    portion = _portion(r)
+    portion = portion_of(r)
     rest = portion is None and r.take("REST") is not None
-    if rest and not said.guards.partials and all(e.portion >= 100 for e in said.exits):
-        return False  # the rest of what?
+    if rest and not is_rest(r, said):
+        raise r.ask("that is not what is left", ["say: the rest"], first)
+    both = both_sides(r, said, token) or both
     r.skip("IT", "POSITION", "NEXT_OPEN")
     if r.at("NUM") and isinstance(said.sizing, FixedShares) and r.peek().value == said.sizing.count:
         r.take("NUM")  # sell all 200
@@ -65,6 +76,8 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
         return False
     if before is not None:
         return _add(said, before, side, portion)
+    if both:
+        return portion is None and leave_both(r, said)
     found: list[Condition] = []
     read = False
     while True:
@@ -82,7 +95,7 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
                 said.stop_hit = True
             else:
                 part = _rule(r, bare=True)
-                if part is None and token is not None and token.kind in ("TARGET", "EXIT", "SELL", "REST", "COVER"):
+                if part is None and token is not None and token.kind in _AT_LINE:
                     part = _at_line(r, side)
                 if part is None:
                     break
@@ -90,7 +103,14 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
             attempt.keep()
             read = True
     if found:
-        _add(said, any_of(found), side, portion)
+        said.exits.append(
+            Exit(
+                side=side,
+                when=any_of(found),
+                portion=portion or 100,
+                rest=rest and all(e.portion >= 100 for e in said.exits),
+            )
+        )
     if not read and said.guards.time_stop_bars and portion is None and token is not None:
         return r.at("END", "STOP_MARK", ",")  # hold it for 10 days, then sell
     return read
@@ -112,37 +132,27 @@ def _add(said: Collected, when: Condition, side: Side, portion: float | None) ->
     return True
 
 
-def _portion(r: Reader) -> float | None:
-    """half, a third of it, 50 % of the position."""
+def _unmet(r: Reader, said: Collected, first: int) -> bool:
+    """if neither is hit in 20 days just close it."""
     with r.trying() as attempt:
-        token = r.take(*_PARTS)
-        size = _PARTS[token.kind] if token else _ratio(r) or percent(r)
-        if size is None:
-            return None
-        r.take("OF")
-        r.skip("POSITION", "IT", "SHARES", "ITS")
-        if size >= 100 or (token is None and r.at("GAIN", "LOSS", "STOP", "TARGET", "TRAIL", "BELOW", "ABOVE", "OR")):
-            return None
+        if not (r.at("WHEN") and r.at("NEITHER_HIT", ahead=1)):
+            return False
+        bars = after_bars(r)
+        r.skip(",", "THEN")
+        if bars is None or not r.take("EXIT", "SELL", "CLOSE", "COVER"):
+            return False
+        r.skip("IT", "POSITION", "TRADE", "NEXT_OPEN")
         attempt.keep()
-        return size
-
-
-def _ratio(r: Reader) -> float | None:
-    """1/3."""
-    with r.trying() as attempt:
-        one = r.take("NUM")
-        two = r.take("NUM") if one is not None and r.take("SLASH") else None
-        if one is None or two is None or not 0 < one.value < two.value:
-            return None
-        attempt.keep()
-        return round(100 * one.value / two.value, 2)
+        said.stop_hit = True
+        return said.guards.set(r, "time_stop_bars", bars, first)
 
 
 def _rule(r: Reader, *, bare: bool) -> Condition | None:
     """when …, on …, and after "or" also without one."""
     first = r.i
     with r.trying() as attempt:
-        word = r.take("WHEN", "AT") if not r.at("AT") or not r.at("TIME", ahead=1) else None
+        dated = r.at("AT") and r.at("TIME", "FIRST", "LAST", ahead=1)
+        word = r.take("WHEN", "AT") if not dated else None
         if word is None and r.at("ON", "AT", "EVERY", "AFTER", "BEFORE", "MONTH_END", "MONTHLY", "WEEKLY"):
             part = calendar(r)
             if part is not None:
@@ -171,6 +181,8 @@ def _rule(r: Reader, *, bare: bool) -> Condition | None:
                 attempt.keep()
             return part
         part = condition(r, leaving=True) or _beside(r, word is None)
+        if part is None and word is not None and word.kind in ("AT", "ON", "WHEN"):
+            part = _at_reading(r)
         if part is not None:
             attempt.keep()
         return part
@@ -195,8 +207,32 @@ def _at_number(r: Reader) -> Condition | None:
     number = r.take("NUM")
     if number is None:
         return None
-    high = number.value > sum(limits) / 2
-    return Compare(left=r.it, level="at_least" if high else "at_most", right=Number(value=number.value))
+    return _up_or_down(r, r.it, number.value)
+
+
+def _up_or_down(r: Reader, left: Line, value: float) -> Condition:
+    """Away from where the entry was; where that names no number of the line, by its half of the scale."""
+    parts = r.entry.parts if isinstance(r.entry, AllOf) else (r.entry,)
+    said = [
+        part.right.value
+        for part in parts
+        if isinstance(part, (Compare, Cross)) and part.left == left and isinstance(part.right, Number)
+    ]
+    limits = KINDS[left.name].oversold or (0, 100)
+    edge = said[0] if len(said) == 1 and said[0] != value else sum(limits) / 2
+    return Compare(left=left, level="at_least" if value > edge else "at_most", right=Number(value=value))
+
+
+def _at_reading(r: Reader) -> Condition | None:
+    """cover at RSI 40: when it has come there."""
+    with r.trying() as attempt:
+        made = line(r)
+        r.skip("OF", "EQUALS", "AT")
+        number = r.take("NUM") if made is not None and KINDS[made.name].oversold is not None else None
+        if made is None or number is None or r.at("PERCENT", "TIMES", "ATR", *UNITS, "OR_MORE", "OR_LESS"):
+            return None
+        attempt.keep()
+        return _up_or_down(r, made, number.value)
 
 
 def _otherwise(r: Reader) -> bool:
@@ -218,7 +254,8 @@ def _at_line(r: Reader, side: Side) -> Condition | None:
         if made is None or made.name in (*PRICES, "highest", "lowest") or KINDS[made.name].scale:
             return None
         attempt.keep()
-        up = side == "long"
+        came = side_of(r.entry, made)
+        up = made.part == "upper" if made.part in ("upper", "lower") else came == "below" if came else side == "long"
         column = Line(name="high" if up else "low")
         return Compare(left=column, level="at_least" if up else "at_most", right=made)
 

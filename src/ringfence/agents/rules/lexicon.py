@@ -78,7 +78,16 @@ def companies() -> dict[str, str]:
     """What a company or a coin is called, in small letters -> its ticker."""
     text = files("ringfence.agents.rules").joinpath("companies.txt").read_text(encoding="utf-8")
     lines = [line.partition(":") for line in text.splitlines() if line and not line.startswith("#")]
-    return {" ".join(name.split()): ticker for ticker, _, names in lines for name in names.split(",")}
+    return {" ".join(name.split()).lstrip("~"): ticker for ticker, _, names in lines for name in names.split(",")}
+
+
+@cache
+def small_names() -> frozenset[str]:
+    """Those that are nothing else in small letters: they are marked with ~."""
+    text = files("ringfence.agents.rules").joinpath("companies.txt").read_text(encoding="utf-8")
+    lines = [line.partition(":")[2] for line in text.splitlines() if line and not line.startswith("#")]
+    names = [" ".join(name.split()) for line in lines for name in line.split(",")]
+    return frozenset(name[1:] for name in names if name.startswith("~"))
 
 
 def _entries(text: str) -> Iterator[tuple[str, list[str]]]:

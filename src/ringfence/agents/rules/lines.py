@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ringfence.agents.rules.channels import band, cloud, extreme
 from ringfence.agents.rules.reader import UNITS, Reader, minutes, period
+from ringfence.agents.rules.scales import plain, scale
 from ringfence.agents.rules.settings import (
     AVERAGES,
     COLUMNS,
@@ -18,10 +19,15 @@ from ringfence.agents.rules.settings import (
     prefix_period,
     settings,
 )
-from ringfence.trade.description.catalogue import KINDS, SOURCED, usual_line
+from ringfence.trade.description.catalogue import KINDS, PRICES, SOURCED, usual_line
+from ringfence.trade.description.echo import BEFORE_THIS_BAR
 from ringfence.trade.description.model import Line
 
 _WINDOWS = ("previous", "prior", "last", "past", "preceding", "most recent")
+
+
+# After "RSI on SPY" these go on with the rule; anything else leaves SPY to be what is traded.
+_AFTER_OWNER = ("IS", "ABOVE", "BELOW", "CROSS", "RISES", "FALLS", "MOVES", "AT_LEAST", "AT_MOST", "CLOSES", "REACHES")
 
 
 def line(r: Reader, against: Line | None = None, side: str = "") -> Line | None:
@@ -33,7 +39,8 @@ def line(r: Reader, against: Line | None = None, side: str = "") -> Line | None:
         earlier = r.take("PREVIOUS")
         before = earlier is not None and not (r.at("NUM") and earlier.text in _WINDOWS)
         frame = _adjective(r)
-        made = _named(r, against, side)
+        coarse = "" if frame or symbol else _own_bars(r, against)
+        made = _coarser(r, coarse, against, side) if coarse else _named(r, against, side)
         if made is None:
             if symbol:
                 attempt.keep()
@@ -45,13 +52,42 @@ def line(r: Reader, against: Line | None = None, side: str = "") -> Line | None:
             made = replace(made, symbol=_other(r, symbol))
         elif its and against is not None:
             made = replace(made, symbol=against.symbol)
-        if frame:
-            made = replace(made, timeframe=frame)
+        if frame or coarse:
+            made = replace(made, timeframe=frame or coarse)
+        if its and against is not None and made.name in SOURCED and not (made.source or made.of):
+            made = of_own(made, against)
         if current and made.ago:
             made = replace(made, ago=0)
         made = _finish(r, made, before=before)
         attempt.keep()
         return made
+
+
+_FRAME_UNITS = {"1w": "WEEK", "1mo": "MONTH"}
+
+
+def _own_bars(r: Reader, against: Line | None) -> str:
+    """the weekly close is above its 30-week average: of thirty of the same bars."""
+    frame = against.timeframe if against is not None else ""
+    unit = _FRAME_UNITS.get(frame, "")
+    return frame if unit and r.at("NUM") and r.at(unit, ahead=1) and not r.at("AGO", "BEFORE", ahead=2) else ""
+
+
+def _coarser(r: Reader, frame: str, against: Line | None, side: str) -> Line | None:
+    own, r.timeframe = r.timeframe, frame
+    try:
+        return _named(r, against, side)
+    finally:
+        r.timeframe = own
+
+
+def of_own(made: Line, against: Line) -> Line:
+    """RSI and its average: of a line that is neither a price nor volume, the average is one of that line."""
+    if against.name == "volume" and made.name in ("highest", "lowest"):
+        return replace(made, source="volume", symbol=against.symbol, timeframe=made.timeframe or against.timeframe)
+    if scale(against) in ("price", "volume") or against.of is not None or made.name == "rsi":
+        return made
+    return replace(made, of=plain(against), symbol=against.symbol, timeframe=made.timeframe or against.timeframe)
 
 
 def _owner(r: Reader) -> str:
@@ -117,7 +153,12 @@ def _by_name(r: Reader, given: int | None, against: Line | None, side: str) -> L
     if r.take("SIGNAL_LINE"):
         whose = next((one for one in (against, r.it, r.right) if one and one.name in ("macd", "stochastic")), None)
         part = "d" if whose and whose.name == "stochastic" else "signal"
-        return replace(whose or usual_line("macd"), part=part, ago=0)
+        made = replace(whose or usual_line("macd"), part=part, ago=0)
+        first = r.i
+        said = settings(r, made) if r.at("(") else made
+        if said != made and whose is not None:
+            raise r.ask(f"two settings for the {KINDS[made.name].english}", ["say them with its name"], first)
+        return said
     edge = cloud(r, side)
     if edge is not None:
         return edge
@@ -128,7 +169,7 @@ def _by_name(r: Reader, given: int | None, against: Line | None, side: str) -> L
 def _simple(r: Reader, kind: str, given: int | None, text: str) -> Line:
     made = usual_line(SIMPLE[kind])
     if given is not None and made.values:
-        return _said(r, replace(made, values=(given, *made.values[1:])))
+        return _said(r, replace(made, values=(given, *made.values[1:])), explicit=True)
     first = r.i
     if kind == "VWAP" and minutes(r.timeframe) < minutes("1d") and not r.at("(", "NUM", "OF", "IN", "ABOVE"):
         r.notices.append("VWAP is that of the session, as is customary within a day")
@@ -141,12 +182,14 @@ def _simple(r: Reader, kind: str, given: int | None, text: str) -> Line:
     return made
 
 
-def _said(r: Reader, made: Line) -> Line:
+def _said(r: Reader, made: Line, *, explicit: bool = False) -> Line:
     """Settings that were given count for every later mention without any: "the 3-day RSI … when RSI is …"."""
     usual = usual_line(made.name).values
+    if made.name == "macd" and made.values[0] >= made.values[1]:
+        raise r.ask("the first average of the MACD is the faster one", ["MACD(12, 26, 9)"], r.i - 1)
     if made.values != usual:
         r.known[made.name] = made.values
-    elif made.name in r.known and r.peek(-1).kind not in (")", "NUM", *UNITS):
+    elif made.name in r.known and not explicit and r.peek(-1).kind not in (")", "NUM", *UNITS):
         r.notices.append(f"{KINDS[made.name].english} without a period is the one named before")
         return replace(made, values=r.known[made.name])
     return made
@@ -162,7 +205,7 @@ def _parted(r: Reader, kind: str, given: int | None) -> Line:
     made = _own_setting(r, made) if kind in ("KIJUN", "SPAN_A", "SPAN_B") else settings(r, made)
     if given is not None and made.values and made.values != _with_period(made, given):
         raise r.ask(f"two periods for the {KINDS[name].english}", ["say one of them"], first)
-    made = _said(r, made) if made.values else made
+    made = _said(r, made, explicit=given is not None) if made.values else made
     token = r.take(*words) if words else None
     if token is not None:
         made = replace(settings(r, made), part=words[token.kind])
@@ -190,6 +233,8 @@ def _average(r: Reader, given: int | None, against: Line | None) -> Line | None:
     first = r.i
     with r.trying() as attempt:
         volume = r.take("VOLUME") is not None
+        if given is None and r.at("AVERAGE") and r.at("OF", ahead=1) and r.at("NUM", ahead=2):
+            given = _behind(r)  # the average of 9 exponential
         token = r.take(*AVERAGES, "AVERAGE")
         if token is None:
             return None
@@ -217,6 +262,10 @@ def _average(r: Reader, given: int | None, against: Line | None) -> Line | None:
         if unsaid and band is not None and token.kind in ("AVERAGE", "SMA"):
             attempt.keep()
             return replace(band, name="sma", values=band.values[:1], part="", ago=0)  # the mean that the band is of
+        band = next((one for one in (r.right, r.it) if one and one.name == "keltner"), None)
+        if unsaid and band is not None and token.kind in ("AVERAGE", "EMA"):
+            attempt.keep()
+            return replace(band, part="middle", ago=0)
         if unsaid:
             words = token.text
             raise r.ask(
@@ -224,6 +273,18 @@ def _average(r: Reader, given: int | None, against: Line | None) -> Line | None:
             )
         attempt.keep()
         return made
+
+
+def _behind(r: Reader) -> int | None:
+    """of 9 days exponential: the period before the kind of average."""
+    with r.trying() as attempt:
+        r.take("AVERAGE")
+        r.take("OF")
+        bars = period(r, bare=True)
+        if bars is not None and r.at(*AVERAGES):
+            attempt.keep()
+            return bars
+    return None
 
 
 def _finish(r: Reader, made: Line, *, before: bool) -> Line:
@@ -236,8 +297,10 @@ def _finish(r: Reader, made: Line, *, before: bool) -> Line:
         source = COLUMNS[column.kind]
         if source != KINDS[made.name].columns[0]:
             made = replace(made, source=source)
-    if r.at("OF", "FOR") and r.at("SYMBOL", ahead=1):
-        r.take("OF", "FOR")
+    elif made.name in SOURCED and not made.of and r.at("OF"):
+        made = _of_line(r, made)
+    if r.at("SYMBOL", ahead=1) and (r.at("OF", "FOR") or (r.at("ON") and r.at(*_AFTER_OWNER, ahead=2))):
+        r.take("OF", "FOR", "ON")
         symbol = r.take("SYMBOL")
         assert symbol is not None
         made = replace(made, symbol=_other(r, symbol.text))
@@ -246,17 +309,42 @@ def _finish(r: Reader, made: Line, *, before: bool) -> Line:
         r.take("PREVIOUS")
         r.take("DAY", "BAR")
         before = True
+    if before and made.name in BEFORE_THIS_BAR:
+        before = False  # yesterday's 20-day high is that of the twenty days up to yesterday
     made = _on_chart(r, made)
     if made.name == "momentum" and r.at("("):
         _defined(r, made)
     if before:
         made = replace(made, ago=made.ago + 1)
+    bars = ago(r, made)
+    return made if bars is None else replace(made, ago=made.ago + bars)
+
+
+def _of_line(r: Reader, made: Line) -> Line:
+    """the 10-day average of RSI; what is said of the inner line is so of the whole."""
     with r.trying() as attempt:
-        bars = period(r)
-        if bars is not None and r.take("AGO"):
+        r.take("OF")
+        within = line(r)
+        if within is None or within.of is not None or within.name in (*PRICES, *BEFORE_THIS_BAR):
+            return made
+        attempt.keep()
+        frame, symbol = made.timeframe or within.timeframe, made.symbol or within.symbol
+        return replace(made, of=plain(within), ago=made.ago + within.ago, timeframe=frame, symbol=symbol)
+
+
+def ago(r: Reader, made: Line, *words: str) -> int | None:
+    """3 bars ago, 2 weeks ago: in bars of the line's own."""
+    own = r.timeframe
+    with r.trying() as attempt:
+        r.timeframe = made.timeframe or own
+        try:
+            bars = period(r) if r.at("NUM", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR") else None
+        finally:
+            r.timeframe = own
+        if bars is not None and r.take("AGO", *words):
             attempt.keep()
-            return replace(made, ago=made.ago + bars)
-    return made
+            return bars
+    return None
 
 
 def _defined(r: Reader, made: Line) -> None:

@@ -39,6 +39,8 @@ def refuses(misread: Misread) -> str:
         said.append(f'Not read: "{misread.unread}" (from character {misread.place + 1}).')
     if misread.understood:
         said.append(f'Up to there: "{misread.understood}".')
+    if misread.left:
+        said.append("Left aside, as it gives no rule: " + "; ".join(f'"{one}"' for one in misread.left) + ".")
     if misread.choices:
         said.append("You could say: " + "; ".join(misread.choices) + ".")
     near = nearest(misread)
@@ -71,6 +73,7 @@ def parsed(misread: Misread) -> Mapping[str, Json]:
         "unread": misread.unread,
         "place": misread.place,
         "choices": list(misread.choices),
+        "left": list(misread.left),
         "near": nearest(misread),
         "example": suggestion(misread),
     }

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ringfence.agents.rules.lines import ago
 from ringfence.agents.rules.operands import operand
 from ringfence.agents.rules.reader import UNITS, Reader, percent, period
-from ringfence.trade.description.model import Beyond, Change, Compare, Condition, Level, Line, Operand, Trend
+from ringfence.trade.description.model import (
+    AllOf,
+    Beyond,
+    Change,
+    Compare,
+    Condition,
+    Cross,
+    Level,
+    Line,
+    Number,
+    Operand,
+    Trend,
+    Way,
+)
 
+_TURNING = ("turns", "turn", "turning", "turned", "flips", "flip", "curls", "hooks")
+_OVER = ("END", "STOP_MARK", ",", "AND", "OR", ")", "THEN", "BUY", "SELL", "SHORT", "EXIT", "COVER", "USE", "COLON")
 _IN_A_DAY = ("close", "closes", "closed", "closing", "finish", "finishes", "finished", "ends", "end", "ended")
 
 
@@ -60,6 +78,80 @@ def change(r: Reader, left: Operand, first: int) -> Condition | None:
     if bars is None:
         return None
     return Change(line=left, way="up" if up else "down", percent=size, bars=bars, strict=hard)
+
+
+def since(r: Reader, left: Operand, first: int) -> Condition | None:
+    """closes 5 % or more lower than seven days before, is at least 10 % above where it was a month ago."""
+    r.take("IS", "CLOSES")
+    word = r.take("ABOVE", "AT_LEAST")
+    size = percent(r)
+    more = r.take("OR_MORE") is not None
+    side = r.take("ABOVE", "BELOW", "RISES", "FALLS") if size is not None else None
+    if size is None or side is None or not isinstance(left, Line):
+        return None
+    r.take("FROM", "ON")
+    r.take("WHEN") if r.peek().text == "where" else None
+    r.take_all("IT", "IS") or r.take_all("ITS", "LINE") or r.take("ITS")
+    r.take("CLOSE", "PRICE") if left.name == "close" else None
+    bars = ago(r, left, "BEFORE")
+    if bars is None:
+        return None
+    up = side.kind in ("ABOVE", "RISES")
+    hard = word is not None and word.kind == "ABOVE" and not more
+    return Change(line=left, way="up" if up else "down", percent=size, bars=bars, strict=hard)
+
+
+def changed_sign(r: Reader, left: Operand, first: int) -> Condition | None:
+    """turns from negative to positive, goes from bearish to bullish."""
+    if not r.take("TURNS", "MOVES", "RISES", "FALLS", "CROSS") or not r.take("FROM") or not isinstance(left, Line):
+        return None
+    before = r.take("NEGATIVE", "POSITIVE")
+    after = r.take("NEGATIVE", "POSITIVE") if before is not None and r.take("TO", "IN") else None
+    if before is None or after is None or before.kind == after.kind:
+        return None
+    return Cross(left=left, direction="above" if after.kind == "POSITIVE" else "below", right=Number(value=0))
+
+
+def turned(r: Reader, left: Operand, first: int) -> Condition | None:
+    """turns up, turns down after 3 rising days: now the one way, and on the bars before the other."""
+    if not r.take("TURNS", "MOVES") or r.peek(-1).text.split()[0] not in _TURNING or not isinstance(left, Line):
+        return None
+    r.take("BACK")
+    way = r.take("RISES", "FALLS")
+    if way is None or way.text not in ("up", "down", "upward", "upwards", "downward", "downwards"):
+        return None
+    bars = 1
+    with r.trying() as attempt:
+        if r.take("AFTER", "FROM"):
+            r.skip("IS", "AT_LEAST")
+            found = _stretch(r, "FALLS" if way.kind == "RISES" else "RISES")
+            if found is None:
+                return None
+            bars = found
+            attempt.keep()
+    if not r.at(*_OVER):
+        return None
+    here: Way = "up" if way.kind == "RISES" else "down"
+    there: Way = "down" if way.kind == "RISES" else "up"
+    before = Trend(line=replace(left, ago=left.ago + 1), way=there, bars=bars)
+    return AllOf(parts=(Trend(line=left, way=here), before))
+
+
+def _stretch(r: Reader, kind: str) -> int | None:
+    """3 falling days, falling for 3 days, 3 days of falling."""
+    number = r.take("NUM")
+    r.take("CONSECUTIVE")
+    unit = r.take(*UNITS) if number is not None else None
+    r.take("OF", "IN")
+    if not r.take(kind):
+        return None
+    if number is None:
+        r.take("FOR")
+        return period(r)
+    unit = unit or r.take(*UNITS)
+    r.take("CONSECUTIVE")
+    named = r.peek(-1).text.endswith(("days", "bars", "closes", "candles"))
+    return r.bars(number.value, unit.kind, r.i - 1) if unit is not None else int(number.value) if named else None
 
 
 def span(r: Reader) -> int | None:

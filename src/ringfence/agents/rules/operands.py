@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.lines import ago, line
 from ringfence.agents.rules.reader import UNITS, Reader, money, percent, period
+from ringfence.trade.description.echo import BEFORE_THIS_BAR
 from ringfence.trade.description.model import (
     AllOf,
     Beyond,
@@ -20,7 +21,7 @@ from ringfence.trade.description.model import (
 )
 
 _BARE = "?"  # a period whose line has not been named: "the 50-day crosses the 200-day average"
-_PERCENT_LINES = ("roc", "volatility", "rsi", "stochastic", "adx", "mfi", "williams_r")
+_PERCENT_LINES = ("roc", "band_width", "volatility", "rsi", "stochastic", "adx", "mfi", "williams_r")
 _OVER = ("END", "STOP_MARK", ",", "AND", "OR", ")", "THEN", "BUY", "SELL", "SHORT")
 _AVERAGES = ("sma", "ema", "wma")
 
@@ -44,7 +45,8 @@ def operand(r: Reader, against: Operand | None = None, side: str = "", *, left: 
 
 def _meant(r: Reader, against: Operand | None) -> Line | None:
     """What "it" is on the right: one of the two lines of the last comparison, where only one can be."""
-    found = list(dict.fromkeys(replace(one, ago=0) for one in (r.it, r.right) if one is not None))
+    lines = [one for one in (r.it, r.right) if one is not None]
+    found = list(dict.fromkeys(one if one.name in BEFORE_THIS_BAR else replace(one, ago=0) for one in lines))
     found = [one for one in found if one != against]
     if len(found) > 1:
         raise r.ask("which of the two is it?", ["name the line"], r.i)
@@ -52,10 +54,11 @@ def _meant(r: Reader, against: Operand | None) -> Line | None:
 
 
 def _it_was(r: Reader, against: Line) -> Line | None:
-    """higher than it was 10 days ago."""
+    """higher than it was 10 days ago, than 4 weeks ago."""
     with r.trying() as attempt:
-        said = r.take_all("IT", "IS") or r.take_all("ITS", "LINE")
-        if said and (bars := period(r)) is not None and r.take("AGO"):
+        r.take_all("IT", "IS") or r.take_all("ITS", "LINE")
+        bars = ago(r, against, "BEFORE")
+        if bars is not None:
             attempt.keep()
             return replace(against, ago=against.ago + bars)
     with r.trying() as attempt:
@@ -94,8 +97,8 @@ def _number(r: Reader, against: Line | None) -> Number | None:
             attempt.keep()
             return Number(value=amount)
         token = r.take("NUM")
-        if token is None:
-            return None
+        if token is None or r.at(*UNITS):
+            return None  # 5 days are no level
         if r.take("PERCENT") and not (against and against.name in _PERCENT_LINES):
             return None
         attempt.keep()
@@ -104,13 +107,12 @@ def _number(r: Reader, against: Line | None) -> Number | None:
 
 def _scaled(r: Reader, against: Line | None) -> Scaled | None:
     with r.trying() as attempt:
-        number = r.take("NUM")
-        times = number.value if number and r.take("TIMES") else None
+        times = _share(r)
+        number = r.take("NUM") if times is None else None
+        times = number.value if number and r.take("TIMES") else times
         word = r.take("TWICE", "TRIPLE", "HALF") if number is None else None
         if word is not None:
             times = {"TWICE": 2, "TRIPLE": 3, "HALF": 0.5}[word.kind]
-        if times is None:
-            times = _share(r) if number is None else None
         if times is None:
             return None
         r.take("OF")
@@ -123,8 +125,12 @@ def _scaled(r: Reader, against: Line | None) -> Scaled | None:
 
 def _share(r: Reader) -> float | None:
     """150 % of its average."""
-    size = percent(r)
-    return size / 100 if size is not None and r.at("OF") else None
+    with r.trying() as attempt:
+        size = percent(r)
+        if size is not None and r.at("OF"):
+            attempt.keep()
+            return float(f"{size / 100:.10g}")
+    return None
 
 
 def _beyond(r: Reader) -> Beyond | None:
@@ -153,6 +159,8 @@ def bare(r: Reader, *, left: bool) -> Line | None:
         if bars is None or r.at("PERCENT", "AGO", "CONSECUTIVE", "HAVE_PASSED", "RISES", "FALLS"):
             return None
         unit = r.peek(-1)
+        if unit.kind in UNITS and unit.text.endswith("s") and not r.at("LINE"):
+            return None  # 5 days are a time, the 5-day is an average
         if unit.kind in UNITS:
             r.take("LINE")
         if not short and unit.kind not in UNITS:
@@ -219,4 +227,12 @@ def both_averages(r: Reader) -> tuple[Line, Line] | None:
         ):
             attempt.keep()
             return found
+    with r.trying() as attempt:
+        if not r.take("BOTH"):
+            return None
+        one = line(r)
+        two = line(r) if one is not None and r.take("AND") else None
+        if one is not None and two is not None and not r.at("IS", "CROSS", "ABOVE", "BELOW", "RISES", "FALLS", "MOVES"):
+            attempt.keep()
+            return one, two
     return None

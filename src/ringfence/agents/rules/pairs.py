@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ringfence.agents.rules.collected import SEPARATORS, Collected, symbols
 from ringfence.agents.rules.reader import Reader, period
+from ringfence.agents.rules.tokens import Token
 from ringfence.trade.description.model import Description, Pair
 
 # What a number of a pair may follow, and what may stand between the two.
@@ -18,30 +19,47 @@ _BETWEEN = (
 )  # fmt: skip
 
 
-_ENDS = ("STOP_MARK", "COLON", "EXIT", "STOP", "GIVE_UP", "OPPOSITE", "COVER")
+_ENDS = ("STOP_MARK", "COLON", "CLOSE", "EXIT", "STOP", "GIVE_UP", "OPPOSITE", "COVER")
 
 
 def _check_sides(r: Reader) -> None:
-    """A pair sells its first instrument where the measure is high, and buys it where it is low: never the other way."""
+    """A pair sells its first instrument where the measure is high, and buys it where it is low: never the other way.
+
+    What is done and where may come in either order: short KO when z > 2, when z > 2 short KO.
+    """
     names = list(dict.fromkeys(token.text for token in r.tokens if token.kind == "SYMBOL"))
-    stance = ""  # what is done with the first instrument
+    done: str | None = None  # what is done with the first instrument
+    where: bool | None = None  # whether the measure is high
+    ordered = ""  # which of the two came first since the last break
     for n, token in enumerate(r.tokens):
         after = r.tokens[n + 1] if n + 1 < len(r.tokens) else None
+        stance = _stance(token, after, names)
         if token.kind in _ENDS:
-            stance = ""
-        elif token.kind in ("BUY", "LONG", "SHORT", "SELL") and after is not None:
-            first = after.kind in ("RATIO", "SPREAD") or after.text == names[0]
-            bought = token.kind in ("BUY", "LONG")
-            if first or after.text in names[1:]:
-                stance = "buy" if bought == first else "sell"
-        elif token.kind in ("ABOVE", "BELOW", "AT_LEAST", "AT_MOST") and after is not None and after.kind == "NUM":
-            high = token.kind in ("ABOVE", "AT_LEAST")
-            if stance and (stance == "sell") != high:
-                raise r.ask(
-                    "a pair sells its first instrument where the ratio is high, and buys it where it is low",
-                    ["name the two in the other order, as the ratio is taken"],
-                    n,
-                )
+            done, where, ordered = None, None, ""
+            continue
+        high = token.kind in ("ABOVE", "AT_LEAST")
+        bound = (high or token.kind in ("BELOW", "AT_MOST")) and after is not None and after.kind == "NUM"
+        if stance:
+            done, ordered = stance, ordered or "done"
+        elif bound:
+            where, ordered = high, ordered or "where"
+        binds = bound if ordered == "done" else bool(stance)
+        if binds and done is not None and where is not None and (done == "sell") != where:
+            raise r.ask(
+                "a pair sells its first instrument where the ratio is high, and buys it where it is low",
+                ["name the two in the other order, as the ratio is taken"],
+                n,
+            )
+
+
+def _stance(token: Token, after: Token | None, names: list[str]) -> str:
+    """What a verb does with the first of the two."""
+    if token.kind not in ("BUY", "LONG", "SHORT", "SELL") or after is None:
+        return ""
+    first = after.kind in ("RATIO", "SPREAD", "IT") or after.text == names[0] or token.text.endswith(" it")
+    if not first and after.text not in names[1:]:
+        return ""
+    return "buy" if (token.kind in ("BUY", "LONG")) == first else "sell"
 
 
 def pair(r: Reader) -> Description | None:
@@ -64,6 +82,7 @@ def pair(r: Reader) -> Description | None:
         if not r.take(
             *SEPARATORS, "RATIO", "SPREAD", "PAIR", "TRADE", "AGAINST", "BETWEEN", "BY", "OF", "IN", "FOR", "ON", "USE",
             "ZSCORE", "STRATEGY", "STDEV", "AWAY", "ITS", "IT", "WHEN", "IS", "PRICE", "TO", "AT", "FROM", "AVERAGE",
+            "EQUALLY", "PLEASE", "INVEST", "CLOSE", "CLOSES", "SLASH", "OPPOSITE", "TITLE",
         ):  # fmt: skip
             return None
     if len(said.symbols) != 2:
@@ -89,10 +108,17 @@ def pair(r: Reader) -> Description | None:
 def _pair_number(r: Reader, found: dict[str, float], first: int) -> bool:
     """enter at 2, exit at 0.5, stop at 4; z above 2."""
     with r.trying() as attempt:
-        verb = r.take(*_VERBS)
+        closing = r.at("CLOSE") and r.at("WHEN", "AT", "BOTH", "POSITION", "IT", ahead=1)
+        verb = r.take("CLOSE" if closing else "BUY", *_VERBS)
         if verb is None:
             return False
-        name = "exit" if verb.kind in ("EXIT", "SELL") else "stop" if verb.kind in ("STOP", "GIVE_UP") else "entry"
+        name = (
+            "exit"
+            if verb.kind in ("EXIT", "SELL", "CLOSE")
+            else "stop"
+            if verb.kind in ("STOP", "GIVE_UP")
+            else "entry"
+        )
         r.skip(*_BETWEEN)
         number = r.take("NUM")
         if number is None and name == "exit" and r.take("REVERTS", "AVERAGE"):

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.arriving import reaching, returning, rising_to
+from ringfence.agents.rules.crosses import averages_cross, golden, named_cross
 from ringfence.agents.rules.lines import line
-from ringfence.agents.rules.movements import change, span, trend
-from ringfence.agents.rules.operands import operand, pair_of_averages, settle
+from ringfence.agents.rules.movements import change, changed_sign, since, span, trend, turned
+from ringfence.agents.rules.operands import operand, settle
+from ringfence.agents.rules.proportions import share_of_price, squeeze
 from ringfence.agents.rules.reader import UNITS, Attempt, Reader, percent, period
-from ringfence.agents.rules.scales import fitting, line_in
+from ringfence.agents.rules.scales import fitting, line_in, plain
 from ringfence.agents.rules.settings import NAMES
 from ringfence.agents.rules.verbs import broken, crossing, level, turning
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
     AllOf,
+    AnyOf,
     Beyond,
     Change,
     Compare,
@@ -30,105 +33,27 @@ from ringfence.trade.description.model import (
 )
 
 _OVER = ("END", "STOP_MARK", ",", "AND", "USE", "SELL", "EXIT", ")", "THEN", "IN", "FOR")  # where a rule is over
-_GOLDEN = {"GOLDEN_CROSS": "above", "DEATH_CROSS": "below"}
 
 
 def predicate(r: Reader) -> Condition | None:
     for read in (
-        _golden,
+        golden,
+        squeeze,
+        share_of_price,
         _shape,
         _nominal,
         _gap,
         _streak,
         _first_day,
         _extreme,
-        _named_cross,
-        _averages_cross,
+        named_cross,
+        averages_cross,
         _comparison,
     ):
         made = read(r)
         if made is not None:
-            return made
+            return where(r, made) if read is named_cross else made
     return None
-
-
-def _golden(r: Reader) -> Condition | None:
-    """a golden cross, of the 50- and 200-day averages where no others are named."""
-    with r.trying() as attempt:
-        r.take("ON")
-        r.take("IS")
-        token = r.take(*_GOLDEN)
-        if token is None:
-            return None
-        fast, slow = Line(name="sma", values=(50,)), Line(name="sma", values=(200,))
-        with r.trying() as named:
-            bracket = r.take("OF", "(")
-            if bracket is not None and (found := pair_of_averages(r)) and (bracket.kind == "OF" or r.take(")")):
-                fast, slow = found
-                named.keep()
-        r.take("HAPPENS")
-        attempt.keep()
-        r.it, r.right = fast, slow
-        direction = "above" if token.kind == "GOLDEN_CROSS" else "below"
-        return Cross(left=fast, direction=direction, right=slow)  # type: ignore[arg-type]
-
-
-def _named_cross(r: Reader) -> Condition | None:
-    """a bullish MACD crossover, a bearish cross of the 10 and 30 EMA, MACD bullish crossover."""
-    with r.trying() as attempt:
-        r.take("ON", "IS")
-        mood = r.take("BULLISH", "BEARISH")
-        made = line(r) if not r.at("CROSS") else None
-        mood = mood or r.take("BULLISH", "BEARISH")
-        if mood is None or r.take("CROSS") is None:
-            return None
-        if made is None and r.at("END", "STOP_MARK", ",", "AND") and r.it is not None and r.right is not None:
-            found: tuple[Line, Line] | None = (r.it, r.right)
-        elif made is None:
-            r.take("OF", "IN", "ON", "BETWEEN")
-            found = pair_of_averages(r)
-            if found is None:
-                made = line(r)
-        else:
-            found = None
-        if found is None:
-            found = _own_pair(made)
-        if found is None:
-            return None
-        r.take("HAPPENS")
-        attempt.keep()
-        r.it, r.right = found
-        made_cross = Cross(left=found[0], direction="above" if mood.kind == "BULLISH" else "below", right=found[1])
-        return _where(r, made_cross)
-
-
-def _own_pair(made: Line | None) -> tuple[Line, Line] | None:
-    if made is not None and made.name == "macd":
-        return made, replace(made, part="signal")
-    if made is not None and made.name == "stochastic":
-        return replace(made, part="k"), replace(made, part="d")
-    return None
-
-
-def _averages_cross(r: Reader) -> Condition | None:
-    """the 10 and 30 day EMAs cross up."""
-    first = r.i
-    with r.trying() as attempt:
-        found = pair_of_averages(r)
-        crossed = r.take("CROSS") or (r.peek().text.startswith("cross") and r.at("RISES", "FALLS"))
-        if found is None or not crossed:
-            return None
-        way = r.take("RISES", "FALLS", "ABOVE", "BELOW", "EITHER_WAY", "BULLISH", "BEARISH")
-        if way is None:
-            raise r.ask("which way do they cross?", ["the faster crosses above", "the faster crosses below"], first)
-        attempt.keep()
-        r.it, r.right = found
-        up = way.kind in ("RISES", "ABOVE", "BULLISH")
-        return Cross(
-            left=found[0],
-            direction="either" if way.kind == "EITHER_WAY" else "above" if up else "below",
-            right=found[1],
-        )
 
 
 def _shape(r: Reader) -> Condition | None:
@@ -255,7 +180,15 @@ def _extreme(r: Reader) -> Condition | None:
     with r.trying() as attempt:
         r.take("ON", "AT")
         made = line(r)
-        if made is None or made.name not in ("highest", "lowest") or not r.at(*_OVER):
+        edge = made is not None and made.name == "donchian" and made.part in ("upper", "lower")
+        if made is None or not (edge or made.name in ("highest", "lowest")):
+            return None
+        up = made.name == "highest" or made.part == "upper"
+        if r.peek().text in ("breakout", "breakouts", "breakdown") and r.take("MOVES", "TITLE"):
+            attempt.keep()
+            r.it, r.right = Line(name="close", symbol=made.symbol), made
+            return Cross(left=r.it, direction="above" if up else "below", right=made)
+        if edge or not r.at(*_OVER):
             return None
         attempt.keep()
         r.it, r.right = Line(name="close", symbol=made.symbol), made
@@ -267,6 +200,7 @@ def _comparison(r: Reader) -> Condition | None:
     with r.trying() as attempt:
         if r.at("FIRST", "EVERY") and r.at("CLOSE", ahead=1) and r.at("ABOVE", "BELOW", ahead=2):
             r.take("FIRST", "EVERY")  # on the first close below it
+        r.take("CURRENT") if r.at("CLOSES", ahead=1) else None  # today closes above it
         left: Operand | None = operand(r, left=True)
         pronoun = left is None
         if left is None and (r.take("IT") or (r.at("IS", ahead=1) and r.peek().text == "each" and r.take("EVERY"))):
@@ -287,18 +221,60 @@ def _comparison(r: Reader) -> Condition | None:
 
 def _verb(r: Reader, left: Operand, first: int, *, pronoun: bool) -> Condition | None:
     negated = r.take("NOT") is not None
-    for read in (change, broken, returning, rising_to, level, crossing, reaching, turning, trend):
+    for read in (
+        change,
+        since,
+        broken,
+        returning,
+        rising_to,
+        level,
+        crossing,
+        reaching,
+        turning,
+        changed_sign,
+        turned,
+        under_either,
+        trend,
+    ):
         with r.trying() as attempt:
             made = read(r, left, first)
             if made is not None:
                 attempt.keep()
-                made = _where(r, _remember(r, made, left, first, pronoun=pronoun))
+                made = where(r, _remember(r, made, left, first, pronoun=pronoun))
                 return Not(part=made) if negated else made
     return None
 
 
-def _where(r: Reader, made: Condition) -> Condition:
+def under_either(r: Reader, left: Operand, first: int) -> Condition | None:
+    """closes under either one, is above both of them: of the lines that the entry held it against."""
+    verb = r.take("IS", "CLOSES", "MOVES", "FALLS", "RISES", "CROSS")
+    side = r.take("ABOVE", "BELOW")
+    word = r.take("EITHER", "BOTH", "EVERY") if side is not None else None
+    if verb is None or side is None or word is None or not isinstance(left, Line):
+        return None
+    r.take("OF")
+    r.take("NUM") if r.peek().text in ("one", "two") else None
+    parts = r.entry.parts if isinstance(r.entry, AllOf) else ()
+    rights = [
+        p.right for p in parts if isinstance(p, (Compare, Cross)) and p.left == left and isinstance(p.right, Line)
+    ]
+    if len(rights) < 2 or len(rights) != len(parts) or not r.at(*_OVER, "OR"):
+        return None
+    up = side.kind == "ABOVE"
+    moved = verb.kind not in ("IS", "CLOSES")
+    made: list[Condition] = [
+        Cross(left=left, direction="above" if up else "below", right=right)
+        if moved
+        else Compare(left=left, level="above" if up else "below", right=right)
+        for right in rights
+    ]
+    return AllOf(parts=tuple(made)) if word.kind == "BOTH" else AnyOf(parts=tuple(made))
+
+
+def where(r: Reader, made: Condition) -> Condition:
     """%K crosses above %D below 20: where the cross happens."""
+    if isinstance(made, Cross):
+        _after_being(r, made)
     if not isinstance(made, Cross) or not isinstance(made.right, Line):
         return made
     with r.trying() as attempt:
@@ -315,9 +291,35 @@ def _where(r: Reader, made: Condition) -> Condition:
         return AllOf(parts=(made, level))
 
 
+def _of_price(made: Condition) -> Condition:
+    """it crosses above its average, after a rule about an indicator: the price and its average are meant."""
+    right = getattr(made, "right", None)
+    if not isinstance(made, (Compare, Cross)) or not isinstance(right, Line) or not isinstance(made.left, Line):
+        return made
+    return replace(made, right=replace(right, of=None)) if right.of == plain(made.left) else made
+
+
+def _after_being(r: Reader, made: Cross) -> None:
+    """rises above -80 after being below it: a cross says as much."""
+    with r.trying() as attempt:
+        first = r.i
+        if not r.take("AFTER"):
+            return
+        r.skip("IS")
+        side = r.take("ABOVE", "BELOW")
+        if side is None:
+            return
+        same = r.take("IT") is not None or operand(r, made.left) == made.right
+        if not same or made.direction == "either" or side.kind.lower() == made.direction:
+            raise r.ask("how long before may that have been?", ["crosses above 30", "is below 20 for 3 days"], first)
+        attempt.keep()
+
+
 def _remember(r: Reader, made: Condition, left: Operand, first: int, *, pronoun: bool) -> Condition:
     """Give a bare "50-day" the kind of the other side, and keep what "it" will mean."""
     made = settle(made)
+    if pronoun:
+        made = _of_price(made)
     inner = made.part if isinstance(made, Not) else made
     parts = inner.parts if isinstance(inner, AllOf) else (inner,)
     fit = tuple(fitting(r, part, first, pronoun=pronoun) for part in parts)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ringfence.agents.rules.reader import Reader
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.echo import line as say
-from ringfence.trade.description.model import AllOf, Between, Compare, Condition, Cross, Line, Number, Operand
+from ringfence.trade.description.model import AllOf, Between, Compare, Condition, Cross, Line, Number, Operand, Scaled
 
 _PRICES = frozenset(
     {
@@ -20,11 +20,18 @@ _HUNDREDS = frozenset({"rsi", "stochastic", "mfi", "adx", "plus_di", "minus_di"}
 
 def scale(line: Line) -> str:
     """Lines of one scale can be compared."""
+    if line.of is not None:
+        return scale(line.of)
     if line.name in ("volume", "volume_average") or (line.source == "volume" and line.name != "rsi"):
         return "volume"
     if line.name == "supertrend" and line.part == "direction":
         return "direction"
     return "price" if line.name in _PRICES else "hundred" if line.name in _HUNDREDS else line.name
+
+
+def plain(line: Line) -> Line:
+    """As another line can be computed of it."""
+    return replace(line, ago=0, symbol="", timeframe="")
 
 
 def line_in(side: Operand) -> Line | None:
@@ -40,7 +47,8 @@ def fitting(r: Reader, made: Condition, first: int, *, pronoun: bool) -> Conditi
     if not isinstance(made, (Compare, Cross)):
         return made
     left, right = line_in(made.left), line_in(made.right)
-    if pronoun and left and right and scale(left) != scale(right) == "price":
+    share = isinstance(made.right, Scaled) and left is not None and left.name == "atr"
+    if pronoun and left and right and scale(left) != scale(right) == "price" and not share:
         made = replace(made, left=Line(name="close", symbol=left.symbol))
     if pronoun and left and isinstance(made.right, Number) and r.peek(-1).kind not in ("MONEY", "DOLLARS"):
         meant = _measured(r, made.right.value)
@@ -62,10 +70,14 @@ def _measured(r: Reader, value: float) -> list[Line]:
 
 def _check(r: Reader, one: Operand, other: Operand, first: int) -> None:
     left, right = line_in(one), line_in(other)
+    if isinstance(other, Scaled) and left is not None and (left.name, scale(other.line)) == ("atr", "price"):
+        return  # so many hundredths of the price
+    if left is not None and left.name == "band_width" and isinstance(other, Number) and 0 < other.value < 1:
+        raise r.ask("the band width is measured in percent of the middle band", ["band width below 5 %"], first)
     if left is not None and right is not None and scale(left) != scale(right):
         raise r.ask(f"{say(left)} and {say(right)} are not on one scale", ["compare it with a number"], first)
     if left is not None and isinstance(other, Number):
-        span = KINDS[left.name].scale
+        span = KINDS[left.of.name if left.of is not None and left.name != "rsi" else left.name].scale
         if span is not None and not span[0] <= other.value <= span[1]:
             low, high = span
             raise r.ask(f"{say(left)} is never {other.value:g}", [f"give a number from {low:g} to {high:g}"], first)

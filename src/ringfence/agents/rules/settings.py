@@ -12,7 +12,8 @@ AVERAGES = {"SMA": "sma", "EMA": "ema", "WMA": "wma"}
 SIMPLE = {
     "RSI": "rsi", "ATR": "atr", "ADX": "adx", "PLUS_DI": "plus_di", "MINUS_DI": "minus_di", "CCI": "cci",
     "WILLIAMS": "williams_r", "MFI": "mfi", "ROC": "roc", "MOMENTUM": "momentum", "OBV": "obv", "VWAP": "vwap",
-    "VOLATILITY": "volatility", "SESSION_VWAP": "session_vwap",
+    "VOLATILITY": "volatility", "SESSION_VWAP": "session_vwap", "BAND_WIDTH": "band_width",
+    "PERCENT_B": "percent_b",
 }  # fmt: skip
 PARTED = {
     "MACD": ("macd", "line"), "MACD_HISTOGRAM": ("macd", "histogram"), "MACD_SIGNAL": ("macd", "signal"),

@@ -23,7 +23,10 @@ def sizing(r: Reader, *, spoken: bool = False) -> Sizing | None:
 
 
 def _risk(r: Reader) -> Sizing | None:
-    """risk 1 % of the equity per trade, 1 % risk per trade."""
+    """risk 1 % of the equity per trade, 1 % risk per trade, lose 0.5 % of the equity if the stop is hit."""
+    lost = _lost(r)
+    if lost is not None:
+        return lost
     with r.trying() as attempt:
         never = r.take("NOT") is not None
         named = r.take("RISK") is not None
@@ -40,6 +43,44 @@ def _risk(r: Reader) -> Sizing | None:
             r.take("TRADE")  # 1 % a trade
         attempt.keep()
         return RiskPerTrade(percent=size)
+
+
+def _lost(r: Reader) -> Sizing | None:
+    """size each trade so that I lose 0.5 % of equity if the stop gets hit, never lose more than 1 % per trade."""
+    with r.trying() as attempt:
+        sized = r.take("SIZE") is not None
+        r.skip("POSITION", "PER_TRADE", "TRADE", "TO", "IS", "COLON", "IT", "BY") if sized else None
+        stopped = _stopped(r)
+        r.skip(",") if stopped else None
+        capped = r.take("NOT") is not None
+        if not r.take("LOSS", "RISK", "ENTRY_PRICE"):
+            return None
+        if capped and not r.at("ABOVE"):
+            return None  # not lose 1 %
+        capped = r.take("ABOVE" if capped else "AT_MOST") is not None
+        r.skip("OF", "IS", "ABOUT")
+        size = percent(r)
+        if size is None:
+            return None
+        equity = _of_equity(r)
+        stopped = _stopped(r) or stopped
+        each = r.take("PER_TRADE") is not None
+        stopped = _stopped(r) or stopped
+        if not (stopped or (each and (capped or sized))) or not (equity or sized or each or stopped):
+            return None
+        attempt.keep()
+        return RiskPerTrade(percent=size)
+
+
+def _stopped(r: Reader) -> bool:
+    """if the stop is hit, when stopped out."""
+    with r.trying() as attempt:
+        r.take("WHEN", "AT")
+        r.take("IT")
+        if r.take("STOP_HIT") or (r.peek().text.endswith("stopped out") and r.take("STOP", "STOP_SET")):
+            attempt.keep()
+            return True
+    return False
 
 
 def _volatility(r: Reader) -> Sizing | None:

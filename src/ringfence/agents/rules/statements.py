@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ringfence.agents.rules.calendar import hours, never_on
 from ringfence.agents.rules.collected import SEPARATORS, Collected, symbols
-from ringfence.agents.rules.conditions import condition
+from ringfence.agents.rules.conditions import all_of, condition
 from ringfence.agents.rules.entering import breakout, crossover, entry, golden, hold, prefixed, when_said
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import guard
@@ -16,6 +16,7 @@ from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.settings import BANDS
 from ringfence.agents.rules.sizes import sizing
+from ringfence.agents.rules.wording import failed, in_cash, length, only_then, risked, stopped, swung, turned, unhit
 from ringfence.trade.description.model import Condition, Exit, Not
 
 
@@ -33,8 +34,9 @@ def statements(r: Reader) -> Collected | None:
 
 def statement(r: Reader, said: Collected) -> bool:
     readers: tuple[Callable[[Reader, Collected], bool], ...] = (
-        _remark, _context, heading, _universe, prefixed, entry, _add_each, _tool, _exit, hold, _filter, _otherwise,
-        golden, breakout, crossover, _bars, _contrast,
+        _remark, _context, unhit, heading, _universe, length, crossover, prefixed, entry, _add_each, risked,
+        _tool, turned, stopped, swung, failed, in_cash, _exit, hold, only_then, _filter, _otherwise, golden,
+        breakout, _bars, _contrast,
     )  # fmt: skip
     before = said.copy()
     for read in readers:
@@ -60,7 +62,7 @@ def _remark(r: Reader, said: Collected) -> bool:
         r.single = True
     elif r.take("NO_EXIT"):
         said.without.add("target" if r.peek(-1).text.endswith(("target", "targets", "take profit")) else "stop")
-    elif r.take("INDEPENDENTLY", "SAME_RULES"):
+    elif r.take("INDEPENDENTLY", "SAME_RULES") or (r.at("END", "STOP_MARK", ahead=1) and r.take("EITHER_WAY")):
         pass  # each instrument has a position of its own anyway
     elif r.take("STOP_HIT"):
         said.stop_hit = True
@@ -90,6 +92,10 @@ def _context(r: Reader, said: Collected) -> bool:
 def _universe(r: Reader, said: Collected) -> bool:
     """Trade AAPL and MSFT. For GOOG: …  $TSLA, …  Trade these five with 20 % of capital each: …  SPY only."""
     first = r.i
+    if r.at("INVEST") and r.at("IN", "ON", "OF", ahead=1) and r.at("SYMBOL", ahead=2) and r.at("COLON", ahead=3):
+        r.take("INVEST")  # I'd like to invest in NFLX: …
+    if r.peek().text == "take" and r.at("SYMBOL", ahead=1) and r.at("STOP_MARK", "COLON", ahead=2):
+        r.take("INVEST")  # take AAPL. …
     verb = r.take("TRADE", "FOR", "ON", "USE", "IN") or (
         r.take("PRICE", "STOCKS") if r.at("COLON", "IS", ahead=1) and r.at("SYMBOL", ahead=2) else None
     )
@@ -149,6 +155,8 @@ def _otherwise(r: Reader, said: Collected) -> bool:
     r.take(",")
     if r.take("NOTHING"):
         return True
+    if r.at("WHEN") and r.entry is not None:
+        return _else_if(r, said, r.entry)
     r.take("IS", "IN", "HOLD")
     if r.entry is None or not r.take("EXIT", "SELL", "EQUITY"):
         return False
@@ -157,17 +165,30 @@ def _otherwise(r: Reader, said: Collected) -> bool:
     return True
 
 
+def _else_if(r: Reader, said: Collected, entry: Condition) -> bool:
+    """If … then buy, else if … then sell: where the first does not hold."""
+    made = when_said(r, said)
+    r.skip(",", "THEN", "COLON")
+    return made is not None and leave(r, said, all_of([made, Not(part=entry)]))
+
+
 def _tool(r: Reader, said: Collected) -> bool:
     """Use a 5 % stop. Risk 1 % per trade. With 20 % of the equity."""
     first = r.i
+    whole = r.take("EQUITY") is not None  # the capital to be used is $1,000 per trade
+    if whole:
+        r.skip("TO", "IS", "USE", "COLON")
     r.skip("USE", "INVEST", "ALSO", "ON")
     r.take("PER_TRADE")
     r.take("USE")
     made = sizing(r, spoken=True)
+    if whole and r.peek(-1).kind != "PER_TRADE":
+        return False
     if made is not None:
         with r.trying() as attempt:
             if r.take("IN", "OF", "ON") and symbols(r, said):
                 attempt.keep()
+        r.skip("PER_TRADE")
         return said.size(r, made, first)
     if r.take("EQUALLY"):
         return True
@@ -202,6 +223,9 @@ def _filter(r: Reader, said: Collected) -> bool:
             return False
         if verb is not None and verb.kind not in ("TRADE",) and not only:
             return False
+        other = {"SHORT": "long", "BUY": "short", "LONG": "short"}.get(verb.kind if verb else "")
+        if any(one.side == other for one in said.entries):
+            return False  # only short if …: of one side
         made = when_said(r, said)
         if made is None:
             return False

@@ -11,7 +11,7 @@ from ringfence.agents.rules.conditions import condition
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.tokens import Token
-from ringfence.trade.description.lines import map_lines
+from ringfence.trade.description.lines import lines_of, map_lines
 from ringfence.trade.description.model import (
     Compare,
     Condition,
@@ -45,6 +45,8 @@ def switches(tokens: Sequence[Token]) -> bool:
         while after < len(kinds) and kinds[after] in (*_VERBS, ","):
             after += 1
         other = kinds[after : after + 1]
+        if "REBALANCE" in kinds and kinds[n - 1 : n] == ["EXIT"]:
+            return True  # checked at month end, and in cash otherwise
         if other == ["SYMBOL"] or ("REBALANCE" in kinds and (other == ["EXIT"] or "EQUITY" in kinds[n:after])):
             return True
     return False
@@ -72,18 +74,26 @@ def switch(r: Reader) -> Description | None:
             if made is None or rule is not None:
                 return None
             rule = made
+        elif r.take_all("EXIT", "OTHERWISE"):
+            elsewhere = True
         elif r.take("OTHERWISE"):
             other = _held(r)
             r.skip("HOLD", "IN", "IS", "TO", ",") if not other else None
             if not other and not r.take("EXIT", "EQUITY"):
                 return None
+            r.take("INSTEAD") if r.peek().text == "instead" else None
             elsewhere = True
+        elif r.at("WHEN", ahead=1) and r.take("BUY", "LONG", "HOLD"):
+            pass  # go long when … of SPY
         elif not said.symbols and _holds(r, said):
             r.it = Line(name="close")
         elif not r.take("REBALANCE") and not r.at("END"):
             return None
         if r.i == start:
             return None
+    if rule is not None and not said.symbols:
+        owners = {line.symbol for line in lines_of(rule)}
+        said.symbols += list(owners) if len(owners) == 1 and "" not in owners else []
     if rule is None or not elsewhere or not said.symbols or other in said.symbols:
         return None
     if when is None and r.timeframe not in _EVERY:

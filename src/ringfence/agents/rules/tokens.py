@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from ringfence.agents.rules.lexicon import COINS, NUMBER_WORDS, companies, lexicon
+from ringfence.agents.rules.joining import appositions, arrows, numbers
+from ringfence.agents.rules.lexicon import COINS, NUMBER_WORDS, companies, lexicon, small_names
 
 # Letters that stick to a number, and what they stand for.
 _STUCK = {
@@ -20,21 +21,36 @@ _STUCK = {
     "yrs": "years", "year": "year", "years": "years", "period": "period", "periods": "periods",
 }  # fmt: skip
 _QUOTES = "USDT|USDC|USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|BTC|ETH"  # EUR/USD is one instrument, KO/PEP are two
+_CODES = "eur|usd|gbp|jpy|chf|cad|aud|nzd|sek|nok|mxn|zar|cnh|sgd|hkd"
+_COIN_CODES = "btc|eth|sol|xrp|doge|ltc|ada|avax|bnb|dot|link|matic|trx|shib|bch|xlm|uni|atom|near|xau|xag|xmr|etc"
+_PAIR_OF_MONEY = re.compile(rf"(?:{_CODES}|{_COIN_CODES})(?:{_CODES}|usdt|usdc|busd|btc|eth)")
+# Capitals that are no tickers in a sentence.
+_NO_TICKERS = frozenset({
+    "usa", "uk", "eu", "cfa", "mba", "phd", "faq", "fyi", "ps", "nb", "imo", "imho", "btw", "asap", "tldr", "pls",
+    "thx", "edit", "note", "etf", "api", "ok", "diy", "eod", "ceo", "pdf", "url", "rules", "entry", "exit", "vs",
+    "hft", "very", "must", "just", "never", "simple", "idea", "always", "big", "best", "this", "that", "too", "also",
+    "more", "less", "rule", "title", "setup", "strict", "my", "please", "basic", "easy", "demo", "test", "hello", "hi",
+})  # fmt: skip
 _NAMES = "rsi|sma|ema|wma|ma|atr|adx|cci|roc|mfi|vwap|bb|macd|mom"
+_COUNTED = "tp|sl|top|day|bar|week|vol|stop|target|level|rule|step|ex|leg|entry|exit|q|r|di|williams|stoch|hma|don|kc"
 _PATTERN = re.compile(
     rf"""
-      (?P<TIME>\d{{1,2}}:\d{{2}}(\s*[ap]\.?m\b\.?)? | \d{{1,2}}\s*[ap]m\b)
-    | (?P<MONEY>[$€£]\s*\d[\d,]*(\.\d+)?\s*([kK]|mm?|M)?\b)
-    | (?P<FRAME>(?:H1|H4|M1|M5|M15|M30|D1|W1)\b)
+      (?P<LISTED>\b\d{{4,6}}\.[A-Z]{{1,2}}\b)
+    | (?P<TIME>\d{{1,2}}:\d{{2}}(\s*[ap]\.?m\b\.?)? | \d{{1,2}}\s*[ap]m\b)
+    | (?P<MONEY>(?:[$€£₹¥]|(?:Rs\.?|INR|USD|EUR|GBP|US\$)(?=\s?\d))\s*\d[\d,]*(\.\d+)?\s*([kK]|mm?|M)?\b)
+    | (?P<WITH>(?i:w/o?)(?=[\s\d]))
+    | (?P<FRAME>(?i:H1|H4|M1|M5|M15|M30|D1|W1)\b)
     | (?P<CASHTAG>\$[A-Za-z]{{1,6}}([.\-][A-Z]{{1,4}})?\b)
     | (?P<NUM>(?<![\w.)%])[+\-]?(\d{{1,3}}(,\d{{3}})+|\d+)(\.\d+)?([kK]\b)?
         | (?<![\w.)%])[+\-]?\.\d+
         | (\d{{1,3}}(,\d{{3}})+|\d+)(\.\d+)?)
-    | (?P<PARTED>(?i:%[kdr]\b|[+\-]di\b))
+    | (?P<PARTED>(?i:%[kdrb]\b|[+\-]di\b))
     | (?P<INDEX>(?:S&P|S\ &\ P)(?:\s?-?500)?|Dow\ Jones|Nasdaq(?:[\s-]?100)?|NASDAQ(?:[\s-]?100)?|Russell\ 2000)\b
-    | (?P<PAIRED>[A-Z]{{1,6}}[.\-][A-Z]{{1,5}}\b(?!-) | \^[A-Z]{{2,6}}\b | [A-Z0-9]{{1,6}}=[FX]\b
+    | (?P<PAIRED>[A-Z]{{1,10}}[.\-][A-Z]{{1,5}}\b(?!-)
+        | (?!(?i:{_NAMES}|{_COUNTED})\d)[A-Z]{{2,6}}\d{{1,3}}(?:\.[A-Z]{{1,2}})?\b
+        | \^[A-Z]{{2,6}}\b | [A-Z0-9]{{1,6}}=[FX]\b
         | [A-Z]{{2,6}}/(?:{_QUOTES})\b)
-    | (?P<NAMED>(?i:({_NAMES})(?=\d)))
+    | (?P<NAMED>(?i:({_NAMES})(?=\d)|(?<=\d)x(?=atrs?\b)))
     | (?P<WORD>[A-Za-z]+('[A-Za-z]+)?)
     | (?P<SMILE>(?<=\s)[:;]-?[)(DP](?=\s|$) | [\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]+)
     | (?P<MARK>->|>=|=>|<=|=<|\||[<>=(),.;:/%&+\-?!\n])
@@ -44,8 +60,8 @@ _PATTERN = re.compile(
     re.VERBOSE,
 )
 _KINDS = (
-    "TIME", "MONEY", "FRAME", "CASHTAG", "NUM", "PARTED", "INDEX", "PAIRED", "NAMED", "WORD", "SMILE", "MARK", "SPACE",
-    "ODD",
+    "LISTED", "TIME", "MONEY", "WITH", "FRAME", "CASHTAG", "NUM", "PARTED", "INDEX", "PAIRED", "NAMED", "WORD",
+    "SMILE", "MARK", "SPACE", "ODD",
 )  # fmt: skip
 _ALIKE = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": ",", "−": "-", "×": "x", "⁄": "/", "‑": "-"}
@@ -63,9 +79,6 @@ _SHORT_FORMS = {
 _ABBREVIATED = frozenset(
     {"excl", "incl", "avg", "vs", "approx", "pct", "std", "dev", "min", "max", "vol", "mins", "hrs"}
 )
-# What an equals sign or an arrow before it leads to, and what one after it gives the meaning of.
-_ACTIONS = ("BUY", "SELL", "SHORT", "LONG", "EXIT", "COVER", "HOLD")
-_NOUNS = (*_ACTIONS, "STOP", "TARGET", "TRAIL", "SIZE", "TRADE")
 # Words of the lexicon that are tickers too, where they are in capitals and stand as what is traded.
 _TICKERS_TOO = frozenset({"ma", "low", "all", "it", "now", "open", "mo", "on", "key", "sd", "min", "gap", "sap", "ups"})
 _NO_LINES = frozenset({"cost", "now", "key", "ups", "sap"})
@@ -120,14 +133,17 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
         return [one("TIME", text=_clock(low))]
     if kind == "MONEY":
         return [one("MONEY", _money(low))]
+    if kind == "WITH":
+        return [one("word", text="without" if low.endswith("o") else "with")]
     if kind == "CASHTAG":
         return [one("SYMBOL", text=found[1:].upper())]
     if kind == "NUM":
         return [one("NUM", _value(found))]
     if kind == "MARK" or found in _MARKS:
         return [one(_MARKS[found])]
-    if kind in ("PAIRED", "FRAME", "INDEX"):
-        return [one({"PAIRED": "SYMBOL", "INDEX": "CANNOT_INDEX"}.get(kind, kind))]
+    if kind in ("PAIRED", "LISTED", "FRAME", "INDEX"):
+        text = found.upper() if kind == "FRAME" else found
+        return [one({"PAIRED": "SYMBOL", "LISTED": "SYMBOL", "INDEX": "CANNOT_INDEX"}.get(kind, kind), text=text)]
     if kind == "ODD":
         return [one("UNKNOWN")]
     stuck = bool(before) and before[-1].kind == "NUM" and before[-1].end == start
@@ -189,9 +205,9 @@ def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
             made.append(_join(words[i : i + taken], kind))
             i += taken
             continue
-        made.append(_single(token, known))
+        made.append(_single(token, known, called=bool(made) and _asks_ticker(made)))
         i += 1
-    return _arrows(_numbers(_appositions(made)))
+    return arrows(numbers(appositions(made)))
 
 
 def _company(words: list[Token], i: int) -> tuple[int, str]:
@@ -203,7 +219,7 @@ def _company(words: list[Token], i: int) -> tuple[int, str]:
             break
         run += [] if token.text in ("&", "-") else [token.text]
         found = companies().get(" ".join(run))
-        if found and (token.kind != "word" or found in COINS):
+        if found and (token.kind != "word" or found in COINS or " ".join(run) in small_names()):
             best, ticker = n, found
     return best, ticker
 
@@ -257,94 +273,23 @@ def _join(tokens: list[Token], kind: str) -> Token:
     return Token(kind=kind, text=text, start=tokens[0].start, end=tokens[-1].end)
 
 
-def _single(token: Token, known: dict[str, str]) -> Token:
+def _asks_ticker(made: list[Token]) -> bool:
+    """ticker xyz, symbol: xyz."""
+    last = made[-2] if made[-1].kind in ("COLON", "IS", "EQUALS") and len(made) > 1 else made[-1]
+    return last.kind == "TRADE" and last.text.split()[-1] in ("ticker", "symbol", "tickers", "symbols")
+
+
+def _single(token: Token, known: dict[str, str], *, called: bool = False) -> Token:
     if token.text in NUMBER_WORDS:
         return Token(kind="NUM", text=token.text, start=token.start, end=token.end, value=NUMBER_WORDS[token.text])
     if token.text in known:
         return Token(kind="SYMBOL", text=known[token.text], start=token.start, end=token.end)
-    if token.kind == "Word" and (len(token.text) <= 6 or re.fullmatch(rf"[A-Z]{{2,6}}({_QUOTES})", token.text.upper())):
+    unmistakable = token.kind != "Word" and (_PAIR_OF_MONEY.fullmatch(token.text) or (called and len(token.text) <= 6))
+    if unmistakable or (
+        token.kind == "Word"
+        and token.text not in _NO_TICKERS
+        and (len(token.text) <= 6 or re.fullmatch(rf"[A-Z]{{2,6}}({_QUOTES})", token.text.upper()))
+    ):
         return Token(kind="SYMBOL", text=_listed(token.text.upper(), known), start=token.start, end=token.end)
-    return Token(kind="UNKNOWN", text=token.text, start=token.start, end=token.end)
-
-
-def _numbers(tokens: list[Token]) -> list[Token]:
-    """Number words side by side are one number: two hundred, twenty five. A dash between a number and a word goes."""
-    made: list[Token] = []
-    for n, token in enumerate(tokens):
-        last = made[-1] if made else None
-        if token.kind == "DASH":
-            joined = last is not None and last.end == token.start and n + 1 < len(tokens)
-            if joined and tokens[n + 1].start == token.end:
-                if last is not None and last.kind == "NUM" and tokens[n + 1].kind == "NUM":
-                    made.append(Token(kind="TO", text="-", start=token.start, end=token.end))
-                continue
-        if (
-            last is not None
-            and last.kind == token.kind == "NUM"
-            and token.text in NUMBER_WORDS
-            and last.text.split()[-1] in NUMBER_WORDS
-        ):
-            value = _together(last.value, token.value)
-            if value is not None:
-                text = f"{last.text} {token.text}"
-                made[-1] = Token(kind="NUM", text=text, start=last.start, end=token.end, value=value)
-                continue
-        made.append(token)
-    return made
-
-
-def _arrows(tokens: list[Token]) -> list[Token]:
-    """RSI < 30 => buy; RSI < 30 = long; entry = RSI < 30. One and a half ATR is 1.5 of them."""
-    made: list[Token] = []
-    for n, token in enumerate(tokens):
-        last, after = made[-1] if made else None, tokens[n + 1] if n + 1 < len(tokens) else None
-        if token.text in ("=", "=>", "-") and after is not None and after.kind in _ACTIONS:
-            token = replace(token, kind="THEN")
-        elif token.text == "=" and last is not None and last.kind in _NOUNS:
-            token = replace(token, kind="COLON")
-        elif (
-            (token.kind, token.text) == ("HALF", "half")
-            and [t.kind for t in made[-2:]] == ["NUM", "AND"]
-            and after is not None
-            and after.kind in ("ATR", "PERCENT", "TIMES", "STDEV", "DAY", "BAR", "WEEK", "MONTH", "YEAR", "HOUR")
-        ):
-            whole = made[-2]
-            made[-2:] = [replace(whole, end=token.end, value=whole.value + 0.5)]
-            continue
-        made.append(token)
-    return made
-
-
-def _appositions(tokens: list[Token]) -> list[Token]:
-    """The S&P 500 ETF (SPY), crude oil (CL=F), Apple (AAPL): the ticker stands beside what it is called."""
-    made: list[Token] = []
-    n = 0
-    while n < len(tokens):
-        token = tokens[n]
-        after = n + 1
-        while after < len(tokens) and tokens[after].text in ("etf", "index", "futures", "fund", "stock", "shares"):
-            after += 1
-        bracket = after < len(tokens) and tokens[after].kind == "("
-        at = after + bracket
-        named = tokens[at] if at < len(tokens) and tokens[at].kind == "SYMBOL" else None
-        closed = not bracket or (tokens[at + 1 : at + 2] and tokens[at + 1].kind == ")")
-        same = token.kind == "SYMBOL" and bracket and named is not None and token.text == named.text
-        if named is not None and closed and (token.kind == "CANNOT_INDEX" or same):
-            made.append(named)
-            n = at + 1 + bracket
-            continue
-        made.append(token)
-        n += 1
-    return made
-
-
-def _together(first: float, second: float) -> float | None:
-    if second in (100, 1000) and 1 <= first <= 999:
-        return first * second
-    if first in range(20, 100, 10) and 1 <= second <= 9:
-        return first + second
-    if first >= 1000 and first % 1000 == 0 and second < 1000:
-        return first + second
-    if first >= 100 and first % 100 == 0 and second < 100:
-        return first + second
-    return None
+    proper = token.kind != "word"  # Tata Motors
+    return Token(kind="UNKNOWN", text=token.text, start=token.start, end=token.end, value=proper)

@@ -288,7 +288,7 @@ def crossing(r: Reader, left: Operand, first: int) -> Condition | None:
     if right is None:
         return None
     late = _late_way(r)
-    if late and way and late != way:
+    if late not in ("", "either", way) and way:
         return None
     way = late or way or _way_of(right)
     if not way:

@@ -3,7 +3,7 @@ open: it is `may` and not `must`, so that nobody is blamed for the other reading
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -23,6 +23,7 @@ Flags = NDArray[np.bool_]
 _HAIR = 1e-9
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MINUTE = 60 * SECOND
+_WEEKS_BEFORE = 102_737  # whole ones from the first of the calendar to the week in which 1970 began
 
 
 class Truth(NamedTuple):
@@ -71,6 +72,10 @@ class Reader:
     def truth(self, what: m.Condition, back: int = 0) -> Truth:
         if isinstance(what, (m.AllOf, m.AnyOf)):
             return self._joined(what, back)
+        if isinstance(what, m.SomeOf):
+            parts = [self.truth(part, back) for part in what.parts]
+            must, may = (np.sum([part[n] for part in parts], axis=0) for n in (0, 1))
+            return Truth(must >= what.count, may >= what.count)
         if isinstance(what, m.Not):
             return ~self.truth(what.part, back)
         if isinstance(what, (m.Compare, m.Cross)) and what.left == what.right:  # neither above itself nor below
@@ -134,7 +139,7 @@ class Reader:
             made &= compare(values[0], values[1])
         return made
 
-    def _calendar(self, what: m.OnSchedule | m.EveryBars | m.OnWeekdays | m.InHours) -> Flags:
+    def _calendar(self, what: m.OnSchedule | m.EveryBars | m.OnWeekdays | m.InHours | m.InMonths) -> Flags:
         grid = self.grid
         if isinstance(what, m.EveryBars):
             known = grid.known(self.counted)
@@ -148,11 +153,18 @@ class Reader:
         if isinstance(what, m.InHours):
             minutes = _minutes(grid.timeline, zone)
             return np.logical_and(minutes >= _clock(what.start), minutes < _clock(what.end))
+        if isinstance(what, m.InMonths):
+            inside: Flags = np.isin(_months(days) % 12 + 1, what.months)
+            return inside
         return scheduled(what, days)
 
 
 def scheduled(what: m.OnSchedule, days: Ints) -> Flags:
     """The first bar of the day that is meant; the very first bar has none before it that it could differ from."""
+    if what.each > 1:
+        number = _months(days) + 1970 * 12 if what.every == "month" else (days + 3) // 7 + _WEEKS_BEFORE
+        counted: Flags = scheduled(replace(what, each=1), days) & (number % what.each == 0)
+        return counted
     new_day = _changes(days)
     weekday = (days + 3) % 7
     if what.every == "day":
@@ -162,7 +174,7 @@ def scheduled(what: m.OnSchedule, days: Ints) -> Flags:
             return _changes((days + 3) // 7)
         on_day: Flags = new_day & (weekday == (4 if what.on == "last" else _DAYS.index(what.on)))
         return on_day
-    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    months = _months(days)
     length = {"month": 1, "quarter": 3, "year": 12}[what.every]
     if what.on == "first":
         return _changes(months // length)
@@ -170,6 +182,11 @@ def scheduled(what: m.OnSchedule, days: Ints) -> Flags:
     next_month = (days + ahead).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     last: Flags = new_day & (weekday < 5) & (next_month != months) & ((months + 1) % length == 0)
     return last
+
+
+def _months(days: Ints) -> Ints:
+    """Months since the first of 1970."""
+    return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
 
 
 def _changes(numbers: Ints) -> Flags:

@@ -125,7 +125,8 @@ class ExitCheck:
         episode = self.episode
         window = slice(max(int(self.market.before[at]), episode.entered), at)
         for rule in self.book.exits.get(episode.side, ()):
-            if rule.truth.may[window].any():
+            asked = slice(max(window.start, self._parted), window.stop) if rule.rest else window
+            if rule.truth.may[asked].any():
                 yield "exit" if rule.portion >= 100 else "part"
         other = self._other_side()
         if other is not None and other.truth.may[window].any():
@@ -133,6 +134,11 @@ class ExitCheck:
         hold = self.book.guards.time_stop_bars
         if hold and at - episode.entered >= hold:
             yield "time"
+
+    @property
+    def _parted(self) -> int:
+        """The first bar on which a part was sold: a rule for the rest is asked from its close on."""
+        return min(self.episode.exits)
 
     def _other_side(self) -> Rule | None:
         other: Side = "short" if self.episode.side == "long" else "long"
@@ -188,7 +194,8 @@ class ExitCheck:
     def _first_due(self, rule: Rule) -> int | None:
         """The first moment whose exit came too late, or never."""
         episode, market = self.episode, self.market
-        moments = episode.entered + np.flatnonzero(rule.truth.must[episode.entered : episode.left])
+        begins = self._parted if rule.rest else episode.entered
+        moments = begins + np.flatnonzero(rule.truth.must[begins : episode.left])
         late = moments[market.after[moments] < episode.left]
         return int(late[0]) if len(late) else None
 

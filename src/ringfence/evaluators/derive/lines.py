@@ -99,6 +99,16 @@ def compute(line: Line, candles: Candles, days: Ints) -> tuple[Floats, ...]:
     kind, values = KINDS[line.name], line.values
     if line.name in PRICES:
         return (getattr(candles, line.name),)
+    if line.of is not None:
+        within = compute(line.of, candles, days)[KINDS[line.of.name].parts.index(line.of.part) if line.of.part else 0]
+        return (getattr(indicators, line.name)(within, *values),)
+    if line.name == "band_width":
+        upper, middle, lower = indicators.bollinger(candles.close, *values)
+        return ((upper - lower) / middle * 100,)
+    if line.name == "percent_b":
+        upper, _, lower = indicators.bollinger(candles.close, *values)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return ((candles.close - lower) / (upper - lower),)
     if line.name == "volatility":
         return (volatility(candles.close, int(values[0])),)
     if line.name == "cloud":

@@ -52,13 +52,14 @@ class Ranked:
         plan = self.plan
         if any(truth.may[moment] != truth.must[moment] for truth in self.fit.values()):
             return None
-        passed_over = {symbol for symbol, truth in self.fit.items() if not truth.must[moment]}
+        unfit = {symbol for symbol, truth in self.fit.items() if not truth.must[moment]}
+        passed_over = set() if plan.chosen_first else unfit
         ranks = {s: float(values[moment]) for s, values in self.ranks.items() if s not in passed_over}
         ordered = sorted(ranks, key=lambda symbol: ranks[symbol], reverse=plan.highest)
         edge = [ranks[symbol] for symbol in ordered[plan.count - 1 : plan.count + 1]]
         if any(rank != rank for rank in ranks.values()) or (len(edge) == 2 and abs(edge[0] - edge[1]) <= _HAIR):
             return None  # not ranked yet, or a tie
-        weights = dict.fromkeys(ordered[: plan.count], 1 / plan.count)
+        weights = dict.fromkeys([s for s in ordered[: plan.count] if s not in unfit], 1 / plan.count)
         if plan.otherwise and len(weights) < plan.count:
             missing = (plan.count - len(weights)) / plan.count
             weights[plan.otherwise] = weights.get(plan.otherwise, 0.0) + missing
@@ -95,6 +96,7 @@ def check_weights(wanted: Weights, run: Run, bars: Bars) -> Findings:
     if places:
         seen = set(places)
         missing = [at for at in np.flatnonzero(wanted.due).tolist() if at > places[0] and at not in seen]
+        missing = [at for at in missing if not _at_rest(wanted.at(at), run, int(timeline[at]))]
         day = iso(int(timeline[missing[0] if missing else 0]))
         made.check(not missing, f"it was time on {day} and nothing was ordered: put it right then")
     for at in places:
@@ -102,6 +104,16 @@ def check_weights(wanted: Weights, run: Run, bars: Bars) -> Findings:
         if target is not None and at + 1 < len(timeline):
             _held(target, run, bars, int(timeline[at + 1]), made)
     return made
+
+
+def _at_rest(target: Mapping[str, float] | None, run: Run, moment: int) -> bool:
+    """Whether there was nothing to order: all in cash and to stay there, or the one instrument that is held anyway."""
+    units: dict[str, float] = {}
+    for fill in run.fills:
+        if fill.time <= moment:
+            units[fill.symbol] = units.get(fill.symbol, 0.0) + (fill.qty if fill.side == "buy" else -fill.qty)
+    held = {symbol for symbol, count in units.items() if abs(count) > _HAIR}
+    return target is not None and len(target) < 2 and held == set(target)
 
 
 def _held(target: Mapping[str, float], run: Run, bars: Bars, moment: int, made: Findings) -> None:

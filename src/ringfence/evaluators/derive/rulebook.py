@@ -26,6 +26,7 @@ class Rule:
     says: str
     when: m.Condition | None = None
     portion: float = 100
+    rest: bool = False  # asked once a part has been sold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,7 +74,9 @@ def _signals(grid: Grid, plan: m.Signals, symbol: str, reader: Reader, begins: i
         if conditions:
             entries[side] = _rule(reader, conditions)
     exits = {
-        side: tuple(_rule(reader, [rule.when], rule.portion) for rule in plan.exits if rule.side == side)
+        side: tuple(
+            _rule(reader, [rule.when], rule.portion, rest=rule.rest) for rule in plan.exits if rule.side == side
+        )
         for side in SIDES
     }
     return Rulebook(
@@ -90,9 +93,9 @@ def _signals(grid: Grid, plan: m.Signals, symbol: str, reader: Reader, begins: i
     )
 
 
-def _rule(reader: Reader, conditions: list[m.Condition], portion: float = 100) -> Rule:
+def _rule(reader: Reader, conditions: list[m.Condition], portion: float = 100, *, rest: bool = False) -> Rule:
     joined = conditions[0] if len(conditions) == 1 else m.AnyOf(parts=tuple(conditions))
-    return Rule(truth=reader.truth(joined), says=condition(joined), when=joined, portion=portion)
+    return Rule(truth=reader.truth(joined), says=condition(joined), when=joined, portion=portion, rest=rest)
 
 
 def first_tradable(grid: Grid) -> int:
@@ -124,7 +127,7 @@ def _stretches(part: object) -> Iterator[int]:
     if isinstance(part, tuple):
         for item in part:
             yield from _stretches(item)
-    elif isinstance(part, (m.Signals, m.Entry, m.Exit, m.AllOf, m.AnyOf, m.Not)):
+    elif isinstance(part, (m.Signals, m.Entry, m.Exit, m.AllOf, m.AnyOf, m.SomeOf, m.Not)):
         for name in ("entries", "exits", "when", "parts", "part"):
             if hasattr(part, name):
                 yield from _stretches(getattr(part, name))

@@ -74,6 +74,20 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             ),
             parts=("upper", "middle", "lower"),
         ),
+        "band_width": Kind(
+            english="Bollinger band width",
+            settings=(
+                Setting(name="period", usual=20, least=2),
+                Setting(name="deviations", usual=2, whole=False, least=0),
+            ),
+        ),
+        "percent_b": Kind(
+            english="Bollinger %b",
+            settings=(
+                Setting(name="period", usual=20, least=2),
+                Setting(name="deviations", usual=2, whole=False, least=0),
+            ),
+        ),
         "keltner": Kind(
             english="Keltner channel",
             columns=_HLC,
@@ -148,7 +162,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
     }
 )  # fmt: skip
 
-# Averages may be taken of another column, extremes too.
+# Averages may be taken of another column or line, extremes too.
 SOURCED = ("sma", "ema", "wma", "highest", "lowest", "rsi")
 
 
@@ -162,4 +176,5 @@ def usual_line(name: str, part: str = "") -> Line:
 
 def warm_up(line: Line) -> int:
     """Bars until the line has its first value, counted generously."""
-    return int(sum(v for v, s in zip(line.values, KINDS[line.name].settings) if s.whole)) + line.ago + 1
+    before = warm_up(line.of) if line.of is not None else 1
+    return int(sum(v for v, s in zip(line.values, KINDS[line.name].settings) if s.whole)) + line.ago + before

@@ -26,6 +26,7 @@ from ringfence.trade.description.model import (
     Guards,
     Held,
     InHours,
+    InMonths,
     Line,
     Not,
     Number,
@@ -39,6 +40,7 @@ from ringfence.trade.description.model import (
     Scaled,
     Signals,
     Sizing,
+    SomeOf,
     Trail,
     Trend,
     VolatilityTarget,
@@ -47,6 +49,10 @@ from ringfence.trade.description.model import (
 _LEVELS = {"above": "is above", "below": "is below", "at_least": "is at least", "at_most": "is at most"}
 # Of these, this bar's own value is left out unless it is asked for: nothing closes above a high that it is part of.
 BEFORE_THIS_BAR = ("highest", "lowest", "donchian")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
 _PARTS = {
     ("stochastic", "k"): "%K",
     ("stochastic", "d"): "%D",
@@ -103,7 +109,7 @@ def _signals(plan: Signals) -> list[str]:
 
 def _exit(rule: Exit) -> str:
     verb = "Sell" if rule.side == "long" else "Cover"
-    part = "" if rule.portion == 100 else f" {number(rule.portion)} %"
+    part = " the rest" if rule.rest else "" if rule.portion == 100 else f" {number(rule.portion)} %"
     return f"{verb}{part} when {condition(rule.when)}"
 
 
@@ -166,7 +172,8 @@ def _rotation(plan: Rotation, description: Description) -> list[str]:
     order = "highest" if plan.highest else "lowest"
     said = [f"Hold the {plan.count} of {among} with the {order} {line_words(plan.rank)}", *_rebalance(plan.rebalance)]
     if plan.only:
-        said.append(f"Only those for which {condition(plan.only)}")
+        asked = "Of the chosen only those" if plan.chosen_first else "Only those"
+        said.append(f"{asked} for which {condition(plan.only)}")
     return [*said, f"Otherwise hold {plan.otherwise}"] if plan.otherwise else said
 
 
@@ -184,7 +191,9 @@ def _pair(plan: Pair, symbols: Sequence[str]) -> str:
 def condition(what: Condition) -> str:
     if isinstance(what, (AllOf, AnyOf)):
         word = " and " if isinstance(what, AllOf) else " or "
-        return word.join(f"({condition(p)})" if isinstance(p, (AllOf, AnyOf)) else condition(p) for p in what.parts)
+        return word.join(map(_bracketed, what.parts))
+    if isinstance(what, SomeOf):
+        return f"at least {what.count} of these are true: {', '.join(map(_bracketed, what.parts))}"
     if isinstance(what, Not):
         return f"not ({condition(what.part)})"
     if isinstance(what, Compare):
@@ -205,6 +214,10 @@ def condition(what: Condition) -> str:
     return _calendar(what)
 
 
+def _bracketed(part: Condition) -> str:
+    return f"({condition(part)})" if isinstance(part, (AllOf, AnyOf, SomeOf)) else condition(part)
+
+
 def _compare(what: Compare) -> str:
     right = what.right
     if isinstance(right, Beyond) and (what.level in ("above", "at_least")) == (right.percent > 0):
@@ -213,16 +226,19 @@ def _compare(what: Compare) -> str:
     return f"{operand(what.left)} {_LEVELS[what.level]} {operand(right)}"
 
 
-def _calendar(what: OnSchedule | EveryBars | OnWeekdays | InHours) -> str:
+def _calendar(what: OnSchedule | EveryBars | OnWeekdays | InHours | InMonths) -> str:
     if isinstance(what, EveryBars):
         return f"{bars(what.bars)} {'has' if what.bars == 1 else 'have'} elapsed"
     if isinstance(what, OnWeekdays):
         return f"the day is {listed([day.capitalize() for day in what.days], 'or')}"
     if isinstance(what, InHours):
         return f"the time is between {what.start} and {what.end}"
+    if isinstance(what, InMonths):
+        return f"the month is {listed([MONTHS[month - 1] for month in what.months], 'or')}"
+    often = "" if what.each == 1 else f" of every {what.each} {what.every}s"
     if what.every == "week" and what.on not in ("first", "last"):
-        return f"it is the first bar of {what.on.capitalize()}"
-    return f"it is the {what.on} {'day' if what.on == 'last' else 'bar'} of the {what.every}"
+        return f"it is the first bar of {what.on.capitalize()}{often}"
+    return f"it is the {what.on} {'day' if what.on == 'last' else 'bar'}{often or f' of the {what.every}'}"
 
 
 def operand(what: Operand) -> str:
@@ -250,8 +266,8 @@ def line_words(what: Line) -> str:
     if what.name in BEFORE_THIS_BAR:
         ago, current = max(ago - 1, 0), "" if ago else "current "
     words = current + _named(what)
-    if what.source:
-        words += f" of the {what.source}"
+    if what.source or what.of:
+        words += f" of {line(what.of)}" if what.of else f" of the {what.source}"
     if what.symbol:
         words += f" of {what.symbol}"
     if what.timeframe:
@@ -267,6 +283,8 @@ def _named(what: Line) -> str:
     if len(kind.settings) == 1 and not kind.parts:
         return f"{number(what.values[0])}-bar {kind.english}"
     part = _PARTS.get((what.name, what.part), what.part)
+    if what.name in ("band_width", "percent_b"):
+        return f"{kind.english}{settings}"
     if what.name in ("bollinger", "keltner", "donchian"):
         return f"{part} {kind.english}{settings}"
     if what.name == "cloud":

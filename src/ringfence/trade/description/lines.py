@@ -12,8 +12,10 @@ T = TypeVar("T")
 
 
 def lines_of(part: object) -> Iterator[Line]:
-    """In the order in which they are said."""
+    """In the order in which they are said; a line that another is computed of comes before that one."""
     if isinstance(part, Line):
+        if part.of is not None:
+            yield inner(part)
         yield part
     elif isinstance(part, tuple):
         for item in part:
@@ -21,6 +23,12 @@ def lines_of(part: object) -> Iterator[Line]:
     elif is_dataclass(part):
         for field in fields(part):
             yield from lines_of(getattr(part, field.name))
+
+
+def inner(line: Line) -> Line:
+    """What the line is computed of, of the same instrument and bars."""
+    assert line.of is not None
+    return replace(line.of, symbol=line.symbol, timeframe=line.timeframe)
 
 
 def map_lines(description: Description, change: Callable[[Line], Line]) -> Description:

@@ -31,6 +31,7 @@ class Line:
     ago: int = 0  # bars back
     timeframe: str = ""  # coarser bars, such as 1w
     symbol: str = ""  # another instrument than the one that is traded
+    of: Line | None = None  # the line it is computed of, in place of a column: the average of an RSI
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,11 +117,13 @@ class Held:
 class OnSchedule:
     """The first bar of a day of the calendar. `on` is a weekday, `first` or `last`; a month's last is its last weekday.
 
-    A day on which nothing was traded is left out: a Monday that is a holiday is no Monday.
+    A day on which nothing was traded is left out: a Monday that is a holiday is no Monday. `each` of 2 is every other
+    week or month, counted from the first of the calendar, so that they are the same ones whenever the data begins.
     """
 
     every: Period
     on: str = "first"
+    each: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,12 +145,27 @@ class InHours:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InMonths:
+    """By the exchange's calendar; 1 is January."""
+
+    months: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AllOf:
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyOf:
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SomeOf:
+    """At least `count` of them hold."""
+
+    count: int
     parts: tuple[Condition, ...]
 
 
@@ -167,8 +185,10 @@ Condition = (
     | EveryBars
     | OnWeekdays
     | InHours
+    | InMonths
     | AllOf
     | AnyOf
+    | SomeOf
     | Not
 )
 
@@ -262,6 +282,7 @@ class Exit:
     side: Side
     when: Condition
     portion: float = 100  # percent of the position; less than all of it once only
+    rest: bool = False  # of what is left after the first partial exit at a gain, and only then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,6 +314,7 @@ class Rotation:
     rebalance: OnSchedule | EveryBars = field(default_factory=lambda: OnSchedule(every="month"))
     only: Condition | None = None  # those for which this does not hold are passed over
     otherwise: str = ""  # held in place of those that are missing; cash where empty
+    chosen_first: bool = False  # `only` is asked of the chosen ones: none takes the place of one that fails
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ringfence.base.errors import InputError
 from ringfence.trade.description import model
-from ringfence.trade.description.catalogue import KINDS
-from ringfence.trade.description.model import VERSION, Description, Line
+from ringfence.trade.description.catalogue import KINDS, SOURCED
+from ringfence.trade.description.model import VERSION, Description, Line, OnSchedule
 from ringfence.trade.run import Json
 
 _CLASSES = {name: made for name, made in vars(model).items() if isinstance(made, type) and is_dataclass(made)}
@@ -91,6 +91,8 @@ def _read_object(value: Json, wanted: Any, place: str, depth: int) -> object:
         raise InputError(f"{place} lacks something: {e}") from e
     if isinstance(made, Line):
         _check_line(made, place)
+    if isinstance(made, OnSchedule) and made.each != 1 and made.every not in ("week", "month"):
+        raise InputError(f"{place} comes each {made.each} {made.every}s: only weeks and months are counted")
     return made
 
 
@@ -103,3 +105,13 @@ def _check_line(line: Line, place: str) -> None:
             f"{place} has settings {line.values} and part {line.part!r}: {line.name} takes "
             f"{', '.join(s.name for s in kind.settings) or 'no settings'}; parts are {', '.join(kind.parts) or 'none'}"
         )
+    within = line.of
+    if within is not None and (line.name not in SOURCED or line.source or within != _plain_line(within)):
+        raise InputError(
+            f"{place} is the {line.name} of a line: {', '.join(SOURCED)} may be, of a line with no of, ago, symbol or "
+            "timeframe of its own"
+        )
+
+
+def _plain_line(line: Line) -> Line:
+    return replace(line, of=None, ago=0, symbol="", timeframe="")

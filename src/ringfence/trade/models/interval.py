@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -23,7 +23,9 @@ class PriceInterval:
     upper: float
     mean: float
     p_up: float
+    p_down: float
     p_above: float | None  # of the level that was asked about
+    p_below: float | None
     value_at_risk: float  # fraction of the price that is lost in the worst 1 - confidence of cases, or more
     expected_shortfall: float  # the mean loss in those cases
     estimate: Estimate
@@ -44,10 +46,18 @@ def price_interval(
     rng: np.random.Generator,
     block: int | None = None,
     above: float | None = None,
+    below: float | None = None,
+    drift: bool = True,
 ) -> PriceInterval:
-    """Drift and volatility are those of `close`; nothing is assumed about where the price ought to go."""
+    """Drift and volatility are those of `close`; nothing is assumed about where the price ought to go.
+
+    Without `drift` the mean log return is taken off, so that the median stays where the price is.
+    """
     measured = estimate(close)
     returns = log_returns(close)
+    if not drift:
+        returns = returns - measured.drift
+        measured = replace(measured, drift=0.0)
     spot = float(close[-1])
     size = default_block(len(returns)) if block is None else block
     if method == "gbm":
@@ -69,7 +79,9 @@ def price_interval(
         upper=float(fan[-1, -1]),
         mean=spot * float(final.mean()),
         p_up=float((final > 1.0).mean()),
+        p_down=float((final < 1.0).mean()),
         p_above=None if above is None else float((spot * final > above).mean()),
+        p_below=None if below is None else float((spot * final < below).mean()),
         value_at_risk=risk,
         expected_shortfall=shortfall,
         estimate=measured,

@@ -18,6 +18,7 @@ from ringfence.trade.description.model import (
     EveryBars,
     Held,
     InHours,
+    InMonths,
     Line,
     Not,
     Number,
@@ -25,6 +26,7 @@ from ringfence.trade.description.model import (
     OnWeekdays,
     Operand,
     Scaled,
+    SomeOf,
     Trend,
 )
 
@@ -47,6 +49,8 @@ class Expressions:
         if isinstance(what, (AllOf, AnyOf)):
             word = " and " if isinstance(what, AllOf) else " or "
             return word.join(self._nested(part) for part in what.parts)
+        if isinstance(what, SomeOf):
+            return f"sum(({', '.join(self._nested(part) for part in what.parts)})) >= {what.count}"
         if isinstance(what, Not):
             return f"not {self.of(what.part)}" if isinstance(what.part, Cross) else f"not ({self.of(what.part)})"
         if isinstance(what, Compare):
@@ -91,7 +95,7 @@ class Expressions:
         return min(max(sure, default=0), 2)
 
     def _nested(self, part: Condition) -> str:
-        return f"({self.of(part)})" if isinstance(part, (AllOf, AnyOf)) else self.of(part)
+        return f"({self.of(part)})" if isinstance(part, (AllOf, AnyOf, SomeOf)) else self.of(part)
 
     # Values.
 
@@ -223,7 +227,7 @@ class Expressions:
 
     # The calendar.
 
-    def _calendar(self, what: OnSchedule | EveryBars | OnWeekdays | InHours) -> str:
+    def _calendar(self, what: OnSchedule | EveryBars | OnWeekdays | InHours | InMonths) -> str:
         if isinstance(what, EveryBars):
             return f"len({self.data}) % {self.names.count('every_bars', what.bars)} == 0"
         if isinstance(what, OnWeekdays):
@@ -231,12 +235,22 @@ class Expressions:
             return f"self.data.now.weekday() {f'== {days[0]}' if len(days) == 1 else f'in {days}'}"
         if isinstance(what, InHours):
             return f'"{what.start}" <= self.data.now.strftime("%H:%M") < "{what.end}"'
+        if isinstance(what, InMonths):
+            months = what.months
+            return f"self.data.now.month {f'== {months[0]}' if len(months) == 1 else f'in {months}'}"
         self.dated = True
         return schedule(what, self.functions)
 
 
 def schedule(what: OnSchedule, functions: set[str]) -> str:
     """By the dates of this bar and of the one before, which the program keeps in `now` and `before`."""
+    if what.each > 1:
+        once = schedule(replace(what, each=1), functions)
+        number = {
+            "week": "(self.now.toordinal() - 1) // 7",
+            "month": "(self.now.year * 12 + self.now.month - 1)",
+        }[what.every]
+        return f"{once} and {number} % {what.each} == 0"
     if what.every == "day":
         return "self.now.date() != self.before.date()"
     if what.every == "week":

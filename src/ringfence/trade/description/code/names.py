@@ -34,6 +34,7 @@ class Names:
     def declare(self, lines: Iterable[Line]) -> None:
         """Name all lines at once, so that two averages are called fast and slow."""
         found = list(dict.fromkeys(bare_line(line) for line in lines if not is_price(line)))
+        found.sort(key=lambda line: line.of is not None)  # what others are computed of comes first
         groups: dict[str, list[Line]] = {}
         for line in found:
             groups.setdefault(_base(line), []).append(line)
@@ -104,8 +105,8 @@ def frame_name(line: Line) -> str:
 
 def _base(line: Line) -> str:
     name = _SHORT.get(line.name, line.name)
-    if line.source:
-        name = f"{line.source}_{name}"
+    if line.source or line.of:
+        name = f"{line.source or _base(line.of)}_{name}"  # type: ignore[arg-type]
     return f"{frame_name(line)}_{name}" if line.timeframe else _owned(line, name)
 
 

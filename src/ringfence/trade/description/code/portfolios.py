@@ -54,20 +54,29 @@ def rotation_code(description: Description, program: Program) -> str:
     rank = says.value(plan.rank)
     program.started = ["self.invested = False"]
     due = ["not self.invested", _due(plan.rebalance, program)]
-    count = names.count("count", plan.count)
+    most = len(program.symbols) or plan.count * 2
+    count = names.parameter("count", plan.count, max(1, plan.count // 2), max(plan.count, min(plan.count * 2, most)))
     among = program.every_symbol
     body = [*condition_lines("if", "or", due, 8), "    self.invested = True", "    self.choose()"]
     only = says.of(plan.only) if plan.only else ""
     program.dated = program.dated or says.dated
-    listed = f"[symbol for symbol in {among} if {only}]" if only else among
     order = ", reverse=True" if plan.highest else ""
     method = [
         "def choose(self):",
         f'    """Hold the {"first" if plan.highest else "last"} of the ranking, in equal parts."""',
-        *([f"    fit = {listed}"] if only else []),
-        f"    ranked = sorted({'fit' if only else among}, key=lambda symbol: {rank}{order})",
-        f"    weights = dict.fromkeys(ranked[: {count}], 1 / {count})",
     ]
+    if only and plan.chosen_first:
+        method += [
+            f"    ranked = sorted({among}, key=lambda symbol: {rank}{order})",
+            f"    fit = [symbol for symbol in ranked[: {count}] if {only}]",
+            f"    weights = dict.fromkeys(fit, 1 / {count})",
+        ]
+    else:
+        method += [
+            *([f"    fit = [symbol for symbol in {among} if {only}]"] if only else []),
+            f"    ranked = sorted({'fit' if only else among}, key=lambda symbol: {rank}{order})",
+            f"    weights = dict.fromkeys(ranked[: {count}], 1 / {count})",
+        ]
     if plan.otherwise:
         method += [
             f"    missing = {count} - len(weights)",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.code.names import Names, bare_line, frame_name, is_price
+from ringfence.trade.description.lines import inner
 from ringfence.trade.description.model import Line
 from ringfence.trade.parameters import Parameter
 
@@ -18,6 +19,14 @@ _DEFINED = {
     """The standard deviation of the last returns, in percent a year."""
     returns = pd.Series(close).pct_change()
     return (returns.rolling(period).std() * bars_per_year**0.5 * 100).to_numpy()''',
+    "band_width": '''def band_width(close, period, deviations):
+    """How far apart the Bollinger bands are, in percent of the middle one."""
+    upper, middle, lower = bollinger(close, period, deviations)
+    return (upper - lower) / middle * 100''',
+    "percent_b": '''def percent_b(close, period, deviations):
+    """Where the close lies in the Bollinger bands: 0 at the lower one, 1 at the upper one."""
+    upper, _, lower = bollinger(close, period, deviations)
+    return (close - lower) / (upper - lower)''',
     "cloud": '''def cloud(high, low, conversion, base, span, ahead):
     """The top and the bottom of the Ichimoku cloud, whichever of its spans they are."""
     _, _, a, b = ichimoku(high, low, conversion, base, span, ahead)
@@ -27,6 +36,7 @@ _DEFINED = {
     ahead = 3 if day.weekday() == 4 else 1
     return day.weekday() < 5 and (day + timedelta(days=ahead)).month != day.month''',
 }
+_MADE_OF = {"cloud": "ichimoku", "band_width": "bollinger", "percent_b": "bollinger"}
 
 
 @dataclass(slots=True)
@@ -118,19 +128,26 @@ class Program:
         kind = KINDS[line.name]
         if not kind.parts:
             return self._place(name, line), [name]
-        used = {one.part for one in self.names.used if bare_line(one) == line}
+        used = {one.part for one in self._used() if bare_line(one) == line}
         names = [name if part == kind.parts[0] else f"{name}_{part}" for part in kind.parts]
         places = [self._place(n, line) if part in used else "_" for n, part in zip(names, kind.parts)]
         return ", ".join(places), [n for n, part in zip(names, kind.parts) if part in used]
 
+    def _used(self) -> Iterator[Line]:
+        """Every line that the rules look at, and what those are computed of."""
+        for one in (*self.names.used, *self.names.series):
+            if one.of is not None:
+                yield inner(one)
+        yield from self.names.used
+
     def _computed(self, line: Line) -> str:
         kind = KINDS[line.name]
         self.functions.add(line.name)
-        if line.name == "cloud":
-            self.functions.add("ichimoku")
+        if line.name in _MADE_OF:
+            self.functions.add(_MADE_OF[line.name])
         bars = self.bars_in_init(line)
         source = line.source or (kind.columns[0] if len(kind.columns) == 1 else "")
-        given = f"{bars}.{source}" if source else bars
+        given = self._source(inner(line)) if line.of is not None else f"{bars}.{source}" if source else bars
         if line.name == "cloud":
             given = f"{bars}.high, {bars}.low"
         settings = [self.names.setting(line, n) for n in range(len(kind.settings))]

@@ -32,7 +32,7 @@ class Rules:
     def _remembers(self) -> bool:
         """Whether it must know later how much it has bought."""
         trail = self.plan.guards.trail
-        return (trail is not None and trail.rest) or any(rule.portion < 100 for rule in self.plan.exits)
+        return (trail is not None and trail.rest) or any(e.portion < 100 or e.rest for e in self.plan.exits)
 
     def body(self) -> list[str]:
         sides: list[Side] = [side for side in ("long", "short") if any(e.side == side for e in self.plan.entries)]
@@ -149,7 +149,7 @@ class Rules:
         role = "exit" if side == "long" or not any(e.side == "long" for e in self.plan.entries) else "short_exit"
         rules = [e for e in self.plan.exits if e.side == side]
         made: list[str] = []
-        whole = [e.when for e in rules if e.portion >= 100]
+        whole = [e.when for e in rules if e.portion >= 100 and not e.rest]
         if whole:
             connective, parts = self._when(whole, role)
             made += [*condition_lines(keyword, connective, parts, 12), f'    {self.position}.close(reason="exit")']
@@ -159,10 +159,18 @@ class Rules:
             made += [f"{keyword} {self.position}.bars_held >= {bars} - 1:", f'    {self.position}.close(reason="time")']
             keyword = "elif"
         for rule in rules:
-            if rule.portion < 100:
+            if rule.portion < 100 or rule.rest:
                 connective, parts = self._when([rule.when], role)
                 if connective == "or" and len(parts) > 1:
                     parts = [f"({' or '.join(parts)})"]
+                if rule.rest:
+                    begun = f"{self.guarding.held(side)} < {self.guarding.bought}"
+                    made += [
+                        *condition_lines(keyword, "and", [begun, *parts], 12),
+                        f'    {self.position}.close(reason="exit")',
+                    ]
+                    keyword = "elif"
+                    continue
                 portion = self.names.percent("exit_part", rule.portion, 0.9)
                 intact = f"{self.guarding.held(side)} == {self.guarding.bought}"
                 made += [

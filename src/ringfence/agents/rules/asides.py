@@ -1,0 +1,324 @@
+"""Talk around the rules: a sentence or a heading that gives no rule may be left aside, and the reply names it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from ringfence.agents.rules.settings import BANDS, NAMES, PARTED, SIMPLE
+from ringfence.agents.rules.tokens import Token
+from ringfence.trade.description.lines import lines_of
+from ringfence.trade.description.model import Description
+
+# Kinds of words that give no rule where they stand without a number, a comparison or an order.
+_NEUTRAL = frozenset(
+    {
+        "UNKNOWN", "STRATEGY", "TITLE", "PLEASE", "IT", "ITS", "OF", "FOR", "FROM", "IN", "ON", "TO", "BY", "AT", "IS",
+        "AND", "OR", ",", "DASH", "TRADE", "BAR", "CHART", "DAY", "WEEK", "MONTH", "YEAR", "LINE", "REBALANCE",
+        "ROTATE", "EQUITY", "GAIN", "LOSS", "STOCKS", "SHARES", "EVERY_SYMBOL", "POSITION", "(", ")", "MOVES",
+        "REACHES", "HAPPENS", "MAKES", "NEW", "CURRENT", "NEXT", "SAME", "ANOTHER", "TURNS", "BACK", "SLASH",
+        "BOTH", "RISK", "LATER", "INTRADAY", "DEFAULTS", "RATIO", "SAME_RULES", "AMONG",
+        "AGO", "AWAY", "BAND", "FIRST",
+        *(name for name in NAMES if name not in ("OPEN", "HIGH", "LOW", "CLOSE")),
+    }
+)  # fmt: skip
+_LINES = {**SIMPLE, **{kind: name for kind, (name, _) in PARTED.items()}, **BANDS}
+_ORDERS = ("BUY", "SHORT", "LONG", "SELL", "EXIT", "HOLD", "INVEST")
+_IDEAS = ("MOMENTUM", "ROC", "VOLATILITY")  # what a strategy is called after, whatever it is measured by
+_ALIKE = {"ichimoku": ("cloud",), "vwap": ("session_vwap",), "donchian": ("highest", "lowest")}
+_LISTS = re.compile(
+    r"(?:asset|coin|crypto|forex|fx|underlying|product|instrument|compan(?:y|ie)|share|pair|etf|very|super)s?"
+)
+_JUDGED = re.compile(
+    r"(?:be |been |have |have been |still |ever )*(?:profitable|worked?|works|done|performed?|paid|pay|made? money|"
+    r"any good|good|a good idea|sensible|smart|worthwhile|worth it)(?: well| out| off| over time| historically)*"
+)
+_CALLED = ("RISES", "FALLS", "BULLISH", "BEARISH", "OVERSOLD", "OVERBOUGHT", "GAP", "THEN", "TOP")
+_LOW_HIGH = re.compile(r"buy(?:ing)? low,?(?: and)? sell(?:ing)? high")
+# What may lead into an order within its sentence: what would be the result of buying …
+_TOLD = re.compile(
+    r"(?:so |and |but |please |hi |hello |hey )*(?:(?:i|we|my \w+|an? \w+|somebody|someone|people|they|he|she)\b.*\b"
+    r"(?:know|see|wonder|want|like|says?|said|told|think|thinking|heard|read|found|suggests?|recommends?|advised?|tells?)\b"
+    r"|what\b|how\b|check\b|see\b|tell me\b|show me\b|give me\b|gimme\b|help me\b|can you\b|could you\b|would it\b"
+    r"|does it\b|is it\b|is this\b|should i\b|would\b|will\b|let us\b|let's\b|find out\b)"
+)
+# Beside these a question or a thank-you is still one: let me know if it works, is it better than buy and hold?
+_ASKED = frozenset(
+    {
+        "WHEN",
+        "NOT",
+        "BUY_AND_HOLD",
+        "AGAINST",
+        "RISES",
+        "FALLS",
+        "POSITIVE",
+        "PREVIOUS",
+        "WHICHEVER",
+        "USE",
+        "EVERY",
+        "RANKED",
+    }
+)
+_ASKING = re.compile(
+    r"(?:please |pls |and |but |so |also )*(?:let me know|tell me|show|see|compare|benchmark|plot|report|print|chart|"
+    r"what|how|why|does|do you|did|is (?:this|that|it)|would|could|can|any (?:idea|thought|help|feedback)|many thanks|"
+    r"thanks?|thx|cheers|sorry|i hope|hope|i am not|i'm not|no idea|not sure|i don't (?:know|code|program)|"
+    r"i do(?:nt| not) know|my english|english is not|good (?:luck|morning|evening|afternoon|day)|"
+    r"best regards|regards|appreciate|looking forward|have a)\b"
+)
+_PERSONAL = re.compile(
+    r"\b(?:i|i'm|im|i've|i'd|me|my|we|we're|our|you|your|thanks?|thx|cheers|please|pls|sorry|hope|hello|hi|hey|"
+    r"regards|help|appreciate|teacher|student|students|beginner|newbie)\b"
+)
+_GREETED = re.compile(
+    r"(?:hi|hello|hey|dear|good|as an?|for (?:my|our|a|an|the)|i|we|my|i'm|im|we're|sorry|new here|ok|okay)\b"
+)
+# What binds is no talk, in whichever words.
+_BINDING = re.compile(
+    r"\b(?:must|should|shall|ought|respect|follow|prefer|ensure|make sure|look at|watch|focus|attention|always|never|"
+    r"need to|has to|have to|keep in mind|important)\b"
+)
+# Words that nobody knows here and that would change a run: a sentence with one of them is read or refused.
+_GRAVE = re.compile(
+    r"kelly|optimi|neural|"
+    r"heikin|ashi|renko|fib|pivot|commission|slippage|fees?$|hedg|leverag|margin|weekend|holiday|premarket|afterhours|exclud|"
+    r"ignor|without|except|avoid|careful|limit|cap$|capped|wait|delay|confirm|always|never|none|neither|nor$|nothing|break|"
+    r"reinvest|martingale|grid|pyramid|lots$|pips?$|ticks?$|news|earning|adjust|dividend|split|tax|invert|revers|flip|double|tight|"
+    r"wide|aggress|smooth|log$|median|hull|kama|tema|aroon|chaikin|trix|vortex|vix|choppiness|coppock|fisher|alligator|"
+    r"fractal|zigzag|swap|borrow|must|maximum|max$|min$|minimum|least|most|instead|stop|halt|pause|skip|unless|until|option|"
+    r"sell|buy|short|long|enter|exit|cash|partial|gradual|strong|weak|rarely|"
+    r"often|twice|once$|average|mean|trend|volat|quiet|calm|januar|februar|march|april|june|july|august|septem|octob|"
+    r"novem|decem|summer|winter|spring|autumn|saturday|sunday|midnight|noon|benchmark"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talk:
+    """Tokens without the talk, the words that were left aside, and the lines those name, which the rules must use."""
+
+    tokens: tuple[Token, ...]
+    left: tuple[str, ...]
+    about: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """A stretch of tokens: a heading, a sentence, or what leads into one; `end` is that of its mark."""
+
+    first: int
+    last: int  # one past
+    mark: str
+
+    def said(self, tokens: Sequence[Token], text: str) -> str:
+        before = tokens[self.first - 1].end if self.first else 0
+        after = tokens[self.last].start if self.last < len(tokens) else len(text)
+        return text[before:after].strip()
+
+
+def without_talk(tokens: Sequence[Token], text: str) -> Iterator[Talk]:
+    """The request without what gives no rule: first only what is not known, then all of it that may go."""
+    parts = list(_parts(tokens))
+    ruled = next((n for n, part in enumerate(parts) if not _bare(tokens, part)), len(parts))
+    chosen: list[_Part] = []
+    for n, part in enumerate(parts):
+        if _is_talk(tokens, part, text, opening=n < ruled):
+            chosen.append(part)
+        else:
+            chosen += _clauses(tokens, part, text)
+    unknown = [part for part in chosen if any(t.kind == "UNKNOWN" for t in tokens[part.first : part.last])]
+    seen: set[tuple[Token, ...]] = set()
+    for some, whole in ((unknown, False), (unknown, True), (chosen, True)):
+        made = _without(tokens, text, some, whole=whole) if some else None
+        if made is not None and made.tokens not in seen:
+            seen.add(made.tokens)
+            yield made
+
+
+def _parts(tokens: Sequence[Token]) -> Iterator[_Part]:
+    first = 0
+    for n, token in enumerate(tokens):
+        if token.kind in ("STOP_MARK", "COLON"):
+            if n > first:
+                yield _Part(first=first, last=n, mark=token.text)
+            first = n + 1
+    if first < len(tokens):
+        yield _Part(first=first, last=len(tokens), mark="")
+
+
+def _bare(tokens: Sequence[Token], part: _Part) -> bool:
+    return all(_neutral(tokens, n) or tokens[n].kind == "USE" for n in range(part.first, part.last))
+
+
+def _neutral(tokens: Sequence[Token], n: int) -> bool:
+    token = tokens[n]
+    if token.kind == "UNKNOWN":
+        return not _GRAVE.match(token.text)
+    return token.kind in _NEUTRAL or (token.kind, token.text) == ("NUM", "one") or _keeps(tokens, n)
+
+
+def _keeps(tokens: Sequence[Token], n: int) -> bool:
+    """What is traded and on which bars counts wherever it is said."""
+    kinds = [tokens[k].kind if 0 <= k < len(tokens) else "" for k in range(n - 1, n + 2)]
+    before, here, after = kinds
+    return (
+        here in ("SYMBOL", "FRAME", "DAILY", "HOURLY")
+        or (here == "NUM" and after in ("MINUTE", "HOUR"))
+        or (here in ("MINUTE", "HOUR") and before == "NUM")
+        or (here in ("WEEKLY", "MONTHLY") and after in ("BAR", "CHART"))
+        or (here in ("BAR", "CHART") and before in ("MINUTE", "HOUR", "WEEKLY", "MONTHLY", "DAILY", "HOURLY"))
+    )
+
+
+def _is_talk(tokens: Sequence[Token], part: _Part, text: str, *, opening: bool) -> bool:
+    """A heading, what comes before the rules, and later only what speaks to somebody."""
+    said = part.said(tokens, text).lower()
+    here = tokens[part.first : part.last]
+    if all(_keeps(tokens, n) or tokens[n].kind in (",", "AND", "OR", "SLASH") for n in range(part.first, part.last)):
+        return False  # what is traded, and no more
+    if not re.search(r"[a-z]", said) and part.mark != ":":
+        return False
+    asking = _ASKING.match(said) is not None
+    places = range(part.first, part.last)
+    named = _CALLED if part.mark == ":" else ()  # crash protection: …
+    if part.mark == ":" and (_LOW_HIGH.fullmatch(said) or _repeats(tokens, part) or _proverb(tokens, part)):
+        return True
+    if not all(_neutral(tokens, n) or tokens[n].kind in ("USE", *named, *(_ASKED if asking else ())) for n in places):
+        return False
+    if part.mark == ":":
+        return not _names_list(tokens, part)
+    if any(t.kind == "BUY_AND_HOLD" for t in here) and not _orders(tokens, part):
+        return False
+    if any(t.kind == "USE" for t in here) and not asking and not re.match(r"(?:i|we)\b", said):
+        return False
+    if not asking and _BINDING.search(said):
+        return False
+    return opening or asking or part.mark == "?" or _PERSONAL.search(said) is not None
+
+
+def _proverb(tokens: Sequence[Token], heading: _Part) -> bool:
+    """Sell in May: … Buy the fear: … An order of nothing, at no time, before rules that have orders of their own."""
+    here = range(heading.first, heading.last)
+    verbs = [tokens[n].kind for n in here if tokens[n].kind in ("BUY", "SELL", "HOLD")]
+    unsaid = any(tokens[n].kind == "UNKNOWN" for n in here)
+    rest = all(
+        _neutral(tokens, n) and not _keeps(tokens, n) for n in here if tokens[n].kind not in ("BUY", "SELL", "HOLD")
+    )
+    return len(verbs) == 1 and unsaid and rest and _orders(tokens, heading)
+
+
+def _orders(tokens: Sequence[Token], but: _Part) -> bool:
+    return any(t.kind in _ORDERS for n, t in enumerate(tokens) if not but.first <= n < but.last)
+
+
+def _repeats(tokens: Sequence[Token], heading: _Part) -> bool:
+    """60/40: 60 % SPY and 40 % TLT. Numbers that the rules say again."""
+    here = tokens[heading.first : heading.last]
+    if not all(t.kind in ("NUM", "SLASH", "STRATEGY", "TITLE", "EQUITY", "PERCENT", "UNKNOWN") for t in here):
+        return False
+    said = [t.value for t in here if t.kind == "NUM"]
+    after = tokens[heading.last :]
+    again = [t.value for t, unit in pairwise(after) if t.kind == "NUM" and unit.kind == "PERCENT"]
+    return len(said) > 1 and said == again[: len(said)]
+
+
+def _names_list(tokens: Sequence[Token], heading: _Part) -> bool:
+    """Benchmark: SPY. What an unknown word makes of what it names is not known."""
+    after = heading.last + 1
+    listed = after < len(tokens) and tokens[after].kind == "SYMBOL"
+    while after < len(tokens) and tokens[after].kind in ("SYMBOL", ",", "AND", "OR", "SLASH"):
+        after += 1
+    alone = listed and (after == len(tokens) or tokens[after].kind == "STOP_MARK")
+    words = [token.text for token in tokens[heading.first : heading.last] if token.kind == "UNKNOWN"]
+    return alone and not all(_LISTS.fullmatch(word) for word in words)
+
+
+def _clauses(tokens: Sequence[Token], part: _Part, text: str) -> Iterator[_Part]:
+    """Hi, I am a student, buy …: what leads into a sentence, up to a comma. …, thanks in advance: what ends it."""
+    commas = [n for n in range(part.first, part.last) if tokens[n].kind == ","]
+    lead = 0
+    for n in commas:
+        one = _Part(first=part.first, last=n, mark=",")
+        if n == part.first or not _bare(tokens, one) or not _GREETED.match(one.said(tokens, text).lower()):
+            break
+        lead = n
+    if lead:
+        yield _Part(first=part.first, last=lead, mark=",")
+    verb = next((n for n in range(part.first, part.last) if tokens[n].kind in ("BUY", "SHORT", "LONG", "HOLD")), 0)
+    begin = lead + 1 if lead else part.first
+    ends = verb - 1 if verb and tokens[verb - 1].kind == "WHEN" else verb  # what happens if we buy
+    told = _Part(first=begin, last=ends, mark="")
+    if ends > begin and _bare(tokens, told) and not any(_keeps(tokens, n) for n in range(begin, ends)):
+        words = text[tokens[begin - 1].end if begin else 0 : tokens[ends].start].strip(" ,").lower()
+        if _TOLD.match(words) and any(tokens[n].kind == "UNKNOWN" for n in range(begin, ends)):
+            yield _Part(first=begin, last=verb, mark="")
+    for n in range(part.first + 1, part.last if part.mark == "?" else 0):  # would buying … be profitable?
+        one = _Part(first=n, last=part.last, mark="?")
+        if _JUDGED.fullmatch(text[tokens[n - 1].end : tokens[part.last].start].strip().lower()):
+            yield one
+            break
+    for n in commas:
+        one = _Part(first=n + 1, last=part.last, mark=part.mark)
+        if n > lead and one.first < one.last and _bare(tokens, one) and _ASKING.match(one.said(tokens, text).lower()):
+            yield one
+            return
+
+
+def _without(tokens: Sequence[Token], text: str, parts: Sequence[_Part], *, whole: bool) -> Talk | None:
+    """`whole`: all but what is traded and on which bars; else only the words that are not known."""
+    gone = {n for part in parts for n in range(part.first, part.last)}
+    elsewhere = {t.text for n, t in enumerate(tokens) if n not in gone and t.kind == "SYMBOL"}
+    kept: set[int] = set()
+    left: list[str] = []
+    about: set[str] = set()
+    for part in parts:
+        here = range(part.first, part.last)
+        named = {tokens[n].text for n in here if tokens[n].kind == "SYMBOL"}
+        if named and elsewhere and not named <= elsewhere:
+            return None  # a word in capitals that may be no ticker
+        if whole:  # what the rules name anyway need not be kept
+            keeps = {n for n in here if _keeps(tokens, n) and tokens[n].text not in elsewhere}
+        else:
+            keeps = {n for n in here if tokens[n].kind != "UNKNOWN"} if named - elsewhere else set()
+        kept |= keeps
+        about |= {tokens[n].kind for n in here if tokens[n].kind in _LINES and n not in keeps}
+        left += _spans(tokens, part, keeps, text)
+    made = [
+        replace(token, kind=",") if token.kind == "COLON" and n - 1 in gone and not _rest(tokens, n, kept) else token
+        for n, token in enumerate(tokens)
+        if n not in gone or n in kept
+    ]
+    return Talk(tokens=tuple(made), left=tuple(left), about=frozenset(about)) if made else None
+
+
+def _rest(tokens: Sequence[Token], colon: int, kept: set[int]) -> bool:
+    """Whether the heading before this colon still names something."""
+    n = colon - 1
+    while n >= 0 and tokens[n].kind not in ("STOP_MARK", "COLON"):
+        if n in kept:
+            return True
+        n -= 1
+    return False
+
+
+def _spans(tokens: Sequence[Token], part: _Part, keeps: set[int], text: str) -> Iterator[str]:
+    """The words between what is kept."""
+    start = tokens[part.first - 1].end if part.first else 0
+    for n in sorted(keeps):
+        if said := text[start : tokens[n].start].strip(" ,\n"):
+            yield said
+        start = tokens[n].end
+    end = tokens[part.last].start if part.last < len(tokens) else len(text)
+    if said := text[start:end].strip(" ,\n"):
+        yield said
+
+
+def unused_line(made: Description, about: Collection[str]) -> str:
+    """A line that the talk names and no rule uses: it may have been meant as one."""
+    used = {line.name for line in lines_of(made)}
+    for kind in sorted(about):
+        name = _LINES[kind]
+        if kind not in _IDEAS and not used & {name, *_ALIKE.get(name, ())}:
+            return name
+    return ""

@@ -1,0 +1,90 @@
+"""Crosses by name: a golden cross, a bullish MACD crossover, the 10 and 30 day EMAs cross up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.operands import pair_of_averages
+from ringfence.agents.rules.reader import Reader
+from ringfence.trade.description.model import Condition, Cross, Line
+
+_GOLDEN = {"GOLDEN_CROSS": "above", "DEATH_CROSS": "below"}
+
+
+def golden(r: Reader) -> Condition | None:
+    """a golden cross, of the 50- and 200-day averages where no others are named."""
+    with r.trying() as attempt:
+        r.take("ON")
+        r.take("IS")
+        token = r.take(*_GOLDEN)
+        if token is None:
+            return None
+        fast, slow = Line(name="sma", values=(50,)), Line(name="sma", values=(200,))
+        with r.trying() as named:
+            bracket = r.take("OF", "(")
+            if bracket is not None and (found := pair_of_averages(r)) and (bracket.kind == "OF" or r.take(")")):
+                fast, slow = found
+                named.keep()
+        r.take("HAPPENS")
+        attempt.keep()
+        r.it, r.right = fast, slow
+        direction = "above" if token.kind == "GOLDEN_CROSS" else "below"
+        return Cross(left=fast, direction=direction, right=slow)  # type: ignore[arg-type]
+
+
+def named_cross(r: Reader) -> Condition | None:
+    """a bullish MACD crossover, a bearish cross of the 10 and 30 EMA, MACD bullish crossover."""
+    with r.trying() as attempt:
+        r.take("ON", "IS")
+        mood = r.take("BULLISH", "BEARISH")
+        made = line(r) if not r.at("CROSS") else None
+        mood = mood or r.take("BULLISH", "BEARISH")
+        if mood is None or r.take("CROSS") is None:
+            return None
+        if made is None and r.at("END", "STOP_MARK", ",", "AND") and r.it is not None and r.right is not None:
+            found: tuple[Line, Line] | None = (r.it, r.right)
+        elif made is None:
+            r.take("OF", "IN", "ON", "BETWEEN")
+            found = pair_of_averages(r)
+            if found is None:
+                made = line(r)
+        else:
+            found = None
+        if found is None:
+            found = _own_pair(made)
+        if found is None:
+            return None
+        r.take("HAPPENS")
+        attempt.keep()
+        r.it, r.right = found
+        return Cross(left=found[0], direction="above" if mood.kind == "BULLISH" else "below", right=found[1])
+
+
+def _own_pair(made: Line | None) -> tuple[Line, Line] | None:
+    if made is not None and made.name == "macd":
+        return made, replace(made, part="signal")
+    if made is not None and made.name == "stochastic":
+        return replace(made, part="k"), replace(made, part="d")
+    return None
+
+
+def averages_cross(r: Reader) -> Condition | None:
+    """the 10 and 30 day EMAs cross up."""
+    first = r.i
+    with r.trying() as attempt:
+        found = pair_of_averages(r)
+        crossed = r.take("CROSS") or (r.peek().text.startswith("cross") and r.at("RISES", "FALLS"))
+        if found is None or not crossed:
+            return None
+        way = r.take("RISES", "FALLS", "ABOVE", "BELOW", "EITHER_WAY", "BULLISH", "BEARISH")
+        if way is None:
+            raise r.ask("which way do they cross?", ["the faster crosses above", "the faster crosses below"], first)
+        attempt.keep()
+        r.it, r.right = found
+        up = way.kind in ("RISES", "ABOVE", "BULLISH")
+        return Cross(
+            left=found[0],
+            direction="either" if way.kind == "EITHER_WAY" else "above" if up else "below",
+            right=found[1],
+        )

@@ -1,0 +1,177 @@
+"""Tokens side by side that are one thing: two hundred, RSI < 30 => buy, the S&P 500 ETF (SPY)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ringfence.agents.rules.lexicon import NUMBER_WORDS, lexicon
+
+if TYPE_CHECKING:
+    from ringfence.agents.rules.tokens import Token
+
+# What an equals sign or an arrow before it leads to, and what one after it gives the meaning of.
+_ACTIONS = ("BUY", "SELL", "SHORT", "LONG", "EXIT", "COVER", "HOLD")
+_NOUNS = (*_ACTIONS, "STOP", "TARGET", "TRAIL", "SIZE", "TRADE")
+_MEASURES = (
+    "RSI",
+    "CCI",
+    "MFI",
+    "ADX",
+    "ROC",
+    "WILLIAMS",
+    "MACD",
+    "STOCHASTIC",
+    "OBV",
+    "MACD_HISTOGRAM",
+    "PERCENT_K",
+    ")",
+)
+_VERBS = (
+    "IS",
+    "ABOVE",
+    "BELOW",
+    "CROSS",
+    "MOVES",
+    "RISES",
+    "FALLS",
+    "CLOSES",
+    "TURNS",
+    "AT_LEAST",
+    "AT_MOST",
+    "REACHES",
+)
+_BEGINS = (
+    "IT",
+    "RSI",
+    "MACD",
+    "MACD_HISTOGRAM",
+    "PRICE",
+    "CLOSE",
+    "CCI",
+    "ADX",
+    "STOCHASTIC",
+    "SUPERTREND",
+    "SMA",
+    "EMA",
+)
+
+
+def numbers(tokens: list[Token]) -> list[Token]:
+    """Number words side by side are one number: two hundred, twenty five. A dash between a number and a word goes."""
+    made: list[Token] = []
+    for n, token in enumerate(tokens):
+        last = made[-1] if made else None
+        if token.kind == "DASH":
+            joined = last is not None and last.end == token.start and n + 1 < len(tokens)
+            if joined and tokens[n + 1].start == token.end:
+                if last is not None and last.kind == "NUM" and tokens[n + 1].kind == "NUM":
+                    made.append(replace(token, kind="TO", text="-"))
+                continue
+        if (
+            last is not None
+            and last.kind == token.kind == "NUM"
+            and token.text in NUMBER_WORDS
+            and last.text.split()[-1] in NUMBER_WORDS
+        ):
+            value = _together(last.value, token.value)
+            if value is not None:
+                text = f"{last.text} {token.text}"
+                made[-1] = replace(last, text=text, end=token.end, value=value)
+                continue
+        made.append(token)
+    return made
+
+
+def _of_symbol(tokens: list[Token], on: int) -> bool:
+    kinds = [token.kind for token in tokens[on + 1 : on + 3]]
+    return len(kinds) == 2 and kinds[0] == "SYMBOL" and kinds[1] in _VERBS
+
+
+def _one_symbol(tokens: list[Token], pair: int) -> bool:
+    kinds = [token.kind for token in tokens[pair + 1 : pair + 4]]
+    kinds = kinds[1:] if kinds[:1] in (["COLON"], ["IS"]) else kinds
+    return kinds[:1] == ["SYMBOL"] and kinds[1:2] not in (["AND"], ["SLASH"], ["AGAINST"], ["SYMBOL"])
+
+
+def arrows(tokens: list[Token]) -> list[Token]:
+    """RSI < 30 => buy; RSI < 30 = long; entry = RSI < 30. One and a half ATR is 1.5 of them."""
+    made: list[Token] = []
+    for n, token in enumerate(tokens):
+        last, after = made[-1] if made else None, tokens[n + 1] if n + 1 < len(tokens) else None
+        if token.text in ("=", "=>", "-") and after is not None and after.kind in _ACTIONS:
+            token = replace(token, kind="THEN")
+        elif token.text == "=" and last is not None and last.kind in _NOUNS:
+            token = replace(token, kind="COLON")
+        elif (
+            (token.kind, token.text) == ("HALF", "half")
+            and [t.kind for t in made[-2:]] == ["NUM", "AND"]
+            and after is not None
+            and after.kind in ("ATR", "PERCENT", "TIMES", "STDEV", "DAY", "BAR", "WEEK", "MONTH", "YEAR", "HOUR")
+        ):
+            whole = made[-2]
+            made[-2:] = [replace(whole, end=token.end, value=whole.value + 0.5)]
+            continue
+        elif token.text in ("day", "bar", "week", "candle") and last is not None and after is not None:
+            if last.kind in (*_ACTIONS, "SYMBOL") and lexicon().kinds.get(token.text) and after.kind in _BEGINS:
+                token = replace(token, kind="WHEN")  # enter long the day the histogram turns positive
+        elif token.kind == "ON" and last is not None and last.kind in _MEASURES and _of_symbol(tokens, n):
+            token = replace(token, kind="OF")  # RSI(14) on SPY is below 35
+        elif (token.kind, token.text) == ("PAIR", "pair") and _one_symbol(tokens, n):
+            token = replace(token, kind="TRADE")  # pair: EURUSD
+        elif (
+            token.text == "passed"
+            and [t.kind in ("NUM", "DAY", "BAR", "WEEK", "HOUR") for t in made[-2:]] == [True] * 2
+        ):
+            at = len(made) - 3 if made[-3:-2] and made[-3].kind == "WHEN" else len(made) - 2
+            made[at:-2] = [replace(made[at], kind="AFTER", text="after")]  # or 20 days have passed
+            made[-1] = replace(made[-1], end=token.end)
+            continue
+        elif (token.kind, token.text) == ("IN", "in") and after is not None and after.kind == "WHEN":
+            if last is None or last.kind in ("COLON", "STOP_MARK", ",", "SYMBOL"):
+                token = replace(token, kind="BUY")  # in when …, out when …
+        elif token.text == "fixed" and last is not None and last.text[-1:] in "kK" and last.kind == "NUM":
+            made[-1] = replace(last, kind="MONEY", end=token.end)  # 10k fixed per trade
+            continue
+        elif token.text == "instead" and any(t.kind == "OTHERWISE" for t in made):
+            continue  # else hold IEF instead
+        made.append(token)
+    return made
+
+
+def appositions(tokens: list[Token]) -> list[Token]:
+    """The S&P 500 ETF (SPY), crude oil (CL=F), Apple (AAPL): the ticker stands beside what it is called."""
+    made: list[Token] = []
+    n = 0
+    while n < len(tokens):
+        token = tokens[n]
+        after = n + 1
+        while after < len(tokens) and tokens[after].text in ("etf", "index", "futures", "fund", "stock", "shares"):
+            after += 1
+        bracket = after < len(tokens) and tokens[after].kind == "("
+        at = after + bracket
+        named = tokens[at] if at < len(tokens) and tokens[at].kind == "SYMBOL" else None
+        closed = not bracket or (tokens[at + 1 : at + 2] and tokens[at + 1].kind == ")")
+        same = token.kind == "SYMBOL" and bracket and named is not None and token.text == named.text
+        unheard = bracket and (token.kind == "UNKNOWN" or (token.kind == "SYMBOL" and not same))
+        if named is not None and closed and (token.kind == "CANNOT_INDEX" or same or unheard):
+            while unheard and made and made[-1].kind == "UNKNOWN" and made[-1].value:
+                made.pop()  # Tata Motors (TATAMOTORS.NS)
+            made.append(named)
+            n = at + 1 + bracket
+            continue
+        made.append(token)
+        n += 1
+    return made
+
+
+def _together(first: float, second: float) -> float | None:
+    if second in (100, 1000) and 1 <= first <= 999:
+        return first * second
+    if first in range(20, 100, 10) and 1 <= second <= 9:
+        return first + second
+    if first >= 1000 and first % 1000 == 0 and second < 1000:
+        return first + second
+    if first >= 100 and first % 100 == 0 and second < 100:
+        return first + second
+    return None

@@ -1,0 +1,55 @@
+"""Parts of a position in English: half, a third of it, 50 % of what I hold, the other half, the last third."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ringfence.agents.rules.reader import Reader, percent
+
+if TYPE_CHECKING:
+    from ringfence.agents.rules.collected import Collected
+
+_PARTS = {"HALF": 50, "THIRD": 33.33, "QUARTER": 25}
+_SHARE_WORDS = {"half": 50, "third": 100 / 3, "quarter": 25}
+
+
+def portion_of(r: Reader) -> float | None:
+    """half, a third of it, 50 % of the position."""
+    with r.trying() as attempt:
+        token = r.take(*_PARTS)
+        size = _PARTS[token.kind] if token else _ratio(r) or percent(r)
+        if size is None:
+            return None
+        r.take("OF")
+        r.skip("POSITION", "IT", "SHARES", "ITS")
+        if size >= 100 or (token is None and r.at("GAIN", "LOSS", "STOP", "TARGET", "TRAIL", "BELOW", "ABOVE", "OR")):
+            return None
+        attempt.keep()
+        return size
+
+
+def _ratio(r: Reader) -> float | None:
+    """1/3."""
+    with r.trying() as attempt:
+        one = r.take("NUM")
+        two = r.take("NUM") if one is not None and r.take("SLASH") else None
+        if one is None or two is None or not 0 < one.value < two.value:
+            return None
+        attempt.keep()
+        return round(100 * one.value / two.value, 2)
+
+
+def is_rest(r: Reader, said: Collected) -> bool:
+    """the other 50 %, the last third: a share that is named must be what the parts before have left."""
+    gone = sum(part.portion for part in said.guards.partials) + sum(e.portion for e in said.exits if e.portion < 100)
+    words = r.peek(-1).text.split()
+    named = next((size for word, size in _SHARE_WORDS.items() if word in words), None)
+    with r.trying() as attempt:
+        token = r.take(*_PARTS)
+        size = _PARTS[token.kind] if token else _ratio(r) or percent(r)
+        if size is not None and not r.at("GAIN", "LOSS", "STOP", "TARGET", "TRAIL"):
+            named = size
+            attempt.keep()
+    if named is None or abs(100 - gone - named) < 1:
+        return True
+    return bool(words) and words[-1] == "half"  # half of it, whatever that is
