@@ -83,6 +83,7 @@ def test_json_is_one_answer_and_piped_text_is_the_same_question(env: dict[str, s
     [
         ("What is Tesla's business model?", "refused", 2, "These work offline"),
         ("kelly criterion with a 60% win rate", "asked", 2, "payoff"),
+        ("smoothed RSI of sample:GOOG", "asked", 2, "I do not know what 'smoothed' means in it"),
         ("correlation of sample:AAPL,NOSUCH", "failed", 1, "NOSUCH"),
     ],
 )

@@ -6,13 +6,18 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ringfence.base.errors import InputError, SettingsError
+from ringfence.base.errors import DataError, InputError, SettingsError
 from ringfence.cli.dispatch import make_app
 from ringfence.markets import load_bars
+from ringfence.trade import indicators
 from ringfence.trade.indicators import bollinger, ichimoku
-from ringfence.verbs.simulate.indicator import names
+from ringfence.verbs.simulate import IndicatorQuestion, ask_indicator
+from ringfence.verbs.simulate.indicator import all_parameters, bars_needed, names
+
+from tests.verbs.asking import desk, samples
 
 Call = Callable[..., tuple[int, str]]
 
@@ -57,9 +62,7 @@ def test_parameters_are_used_as_they_are_given(call: Call) -> None:
 
 def test_every_indicator_that_is_offered_can_be_had(call: Call) -> None:
     from ringfence import open_sandbox
-    from ringfence.verbs.simulate import IndicatorQuestion, ask_indicator
 
-    from tests.verbs.asking import desk, samples
     from tests.verbs.judged import STRATEGY_SANDBOX
 
     assert {"rsi", "vwap", "supertrend"} <= set(names()) and "crossover" not in names()
@@ -90,5 +93,16 @@ def test_what_cannot_be_is_refused(words: list[str], complaint: str, call: Call)
 
 
 def test_a_period_that_the_history_is_too_short_for_is_told(call: Call) -> None:
-    code, out = call("ichimoku", "--data", "sample:GOOG", "--start", "2013-01-01", "--period", "20")
-    assert code == 1 and "no numbers to give" in out and "too few" in out
+    with pytest.raises(DataError, match="needs 174 bars, and sample:GOOG has too few"):
+        call("ichimoku", "--data", "sample:GOOG", "--start", "2013-01-01", "--period", "20")
+    with pytest.raises(DataError, match=r"rsi of GOOG .* needs 100,001 bars, and sample:GOOG has too few, 2,148"):
+        call("rsi", "--data", "sample:GOOG", "--period", "100000")
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_bars_that_an_indicator_needs_are_those_until_its_first_value(name: str) -> None:
+    candles = load_bars(["sample:GOOG"]).candles["GOOG"]
+    given = all_parameters(IndicatorQuestion(name=name, data=samples("GOOG")))
+    made = getattr(indicators, name)(candles, **given)
+    lines = made if isinstance(made, tuple) else (made,)
+    assert bars_needed(name, given) == 1 + max(int(np.argmax(np.isfinite(line))) for line in lines)

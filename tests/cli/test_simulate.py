@@ -108,6 +108,11 @@ def test_an_option_from_given_numbers(call: Call) -> None:
 def test_sizing_and_cleansing(call: Call, tmp_path: Path) -> None:
     code, out = call("simulate", "sizing", "--risk", "0.01", "--entry", "100", "--stop", "95", "--equity", "50000")
     assert code == 0 and "100.00 units at 100.00" in out and "lose 500.00" in out
+    code, out = call("simulate", "sizing", "--risk", "0.01", "--stop", "700", "--data", "sample:GOOG")
+    assert code == 0 and "at 806.19" in out and "Data: sample:GOOG" in out
+    assert "Observations: 1 price: the entry is the last 1d close of the data." in out
+    code, out = call("simulate", "sizing", "--win-rate", "0.4", "--payoff", "1", "--data", "sample:GOOG")
+    assert code == 0 and "GOOG" not in out and "Observations: 0 prices: the numbers were given" in out
     code, out = call("simulate", "cleanse", "--data", "sample:GOOG", "--artifacts", "kept")
     assert code == 0 and "2008-04-18" in out and "flagged" in out
     assert (tmp_path / "kept" / "changes.csv").read_text().count("\n") == 2

@@ -76,6 +76,13 @@ def test_a_model_is_asked_what_no_template_does(sandbox: Sandbox, tmp_path: Path
     assert not any("Strategy" in text or "trading strateg" in text for text in (compute, summarise))
 
 
+def test_a_word_that_no_template_knows_is_for_the_model(sandbox: Sandbox, tmp_path: Path) -> None:
+    with serve([wrote(PROGRAM), Say(text="It was 808.97.")]) as server:
+        answer = freely(server, sandbox, tmp_path, "smoothed RSI of GOOG")
+    assert (answer.kind, answer.by) == ("answered", "model:local"), answer.text
+    assert "smoothed RSI of GOOG" in server.asked[0].text
+
+
 def test_a_program_that_fails_goes_back_to_the_same_role_with_its_error(sandbox: Sandbox, tmp_path: Path) -> None:
     broken = "import numpy as np\nx = np.log([])[0]"
     with serve(

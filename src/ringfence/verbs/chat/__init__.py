@@ -15,8 +15,9 @@ from ringfence.sandbox.job import Limits
 from ringfence.verbs.chat.answer import Answer, Event, EventKind, OnEvent, from_finding
 from ringfence.verbs.chat.freeform import READ_AS, ask_model
 from ringfence.verbs.chat.intent import Intent, Reading, read_intent
+from ringfence.verbs.chat.plans import Given, Plan, Unclear, Unread
 from ringfence.verbs.chat.refusals import point_to_research, refuse
-from ringfence.verbs.chat.templates import Given, Unclear, plan
+from ringfence.verbs.chat.templates import plan
 from ringfence.verbs.simulate import DataRequest, Desk
 from ringfence.verbs.simulate.words import limits_line
 
@@ -64,15 +65,20 @@ def _answer(
             return refuse(reading, model=agent is not None)
         _say_reading(READ_AS, on_event)
         return ask_model(text, agent, desk, bars)
-    given = Given(data=data, held=bars.symbols if bars is not None else (), database_url=database_url)
-    return _by_template(text, reading, given, desk, on_event)
-
-
-def _by_template(text: str, reading: Reading, given: Given, desk: Desk, on_event: OnEvent | None) -> Answer:
+    given = Given(data=data, database_url=database_url)
+    if bars is not None:
+        given = replace(given, held=bars.symbols, timeframe=bars.timeframe)
     try:
         planned = plan(text, reading, given)
     except Unclear as e:
-        return Answer(kind="asked", text=str(e), intent=reading.intent)
+        if agent is None or not isinstance(e, Unread):
+            return Answer(kind="asked", text=str(e), intent=reading.intent)
+        _say_reading(READ_AS, on_event)
+        return ask_model(text, agent, desk, bars)
+    return _by_template(planned, reading, desk, on_event)
+
+
+def _by_template(planned: Plan, reading: Reading, desk: Desk, on_event: OnEvent | None) -> Answer:
     _say_reading(planned.read_as, on_event)
     try:
         return from_finding(planned.ask(desk), reading.intent, planned.read_as)

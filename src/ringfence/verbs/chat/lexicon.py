@@ -148,7 +148,7 @@ INDICATORS: Mapping[str, str] = {
     "average volume": "volume_average", "volume average": "volume_average",
 }  # fmt: skip
 
-# Words that carry no meaning of their own here. With no instrument named, every other word must be in the lexicon.
+# Words that say nothing about which intent it is; what they say of the question itself, leftover.py looks at.
 _FILLER = """
     a an the of for in on at to and or with over within after by from my me i you it its is are be will would could
     can might may what whats what's which where how much many do does please just some this that these those using

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from ringfence.verbs.chat.answer import Answer
 from ringfence.verbs.chat.intent import Reading
+from ringfence.verbs.chat.leftover import EXAMPLES
 
 # What works without a model: how to say it, and the command that does the same.
 OFFLINE: tuple[tuple[str, str], ...] = (
-    ("95 % interval for GOOG in 30 days", "ringfence simulate monte-carlo --data sample:GOOG --horizon 30d"),
-    (
-        "simulate a portfolio of AAPL and MSFT for 1 year",
-        "ringfence simulate portfolio --data sample:AAPL,MSFT",
-    ),
-    ("risk of ruin of the trades of run 3f2a9c1b", "ringfence simulate strategy 3f2a9c1b"),
-    ("price a GOOG call, strike 800, in 3 months", "ringfence simulate option --data sample:GOOG --strike 800"),
-    (
-        "position size: risk 1%, entry 100, stop 95",
-        "ringfence simulate sizing --risk 0.01 --entry 100 --stop 95",
-    ),
-    ("correlation between AAPL and MSFT", "ringfence simulate correlation --data sample:AAPL,MSFT"),
-    ("a 14-period Ichimoku cloud for GOOG", "ringfence indicator ichimoku --data sample:GOOG --period 14"),
-    ("find bad ticks in the GOOG data", "ringfence simulate cleanse --data sample:GOOG"),
+    (EXAMPLES["price"], "ringfence simulate monte-carlo --data sample:GOOG --horizon 30d"),
+    (EXAMPLES["portfolio"], "ringfence simulate portfolio --data sample:AAPL,MSFT"),
+    (EXAMPLES["strategy"], "ringfence simulate strategy 3f2a9c1b"),
+    (EXAMPLES["option"], "ringfence simulate option --data sample:GOOG --strike 800"),
+    (EXAMPLES["sizing"], "ringfence simulate sizing --risk 0.01 --entry 100 --stop 95"),
+    (EXAMPLES["correlation"], "ringfence simulate correlation --data sample:AAPL,MSFT"),
+    (EXAMPLES["indicator"], "ringfence indicator ichimoku --data sample:GOOG --period 14"),
+    (EXAMPLES["cleanse"], "ringfence simulate cleanse --data sample:GOOG"),
 )
 CONFIGURE = (
     "For anything else, configure a model: set RINGFENCE_MODEL, for example openai:gpt-x with its key in the "

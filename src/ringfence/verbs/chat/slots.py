@@ -19,6 +19,7 @@ _SPAN = re.compile(
 )
 _NAMED_SPAN = re.compile(r"\b(?:next|coming|a|an|one) (week|month|quarter|year|hour|day|minute|bar)\b|\b(tomorrow)\b")
 _LEFT = re.compile(r"(?<![\w.])\$?\d+(?:,\d{3})*(?:\.\d+)?(?:\s?%|\w*)")
+_DATE = re.compile(r"\b(?:on |as of )?(\d{4}-\d{2}-\d{2}|\d{1,2}[/.]\d{1,2}[/.]\d{4})\b")
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
 _TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _WORDS = {word: n for n, word in enumerate(_ONES.split())} | _TENS
@@ -33,6 +34,9 @@ class Slots:
         for start, end in spans:  # a spec or a symbol may have digits of its own
             text = text[:start] + "\x00" * (end - start) + text[end:]
         self.text = _normal(text)
+        self.dates: list[str] = []  # first of all, so that no part of one is taken for a number
+        while (found := self.take(_DATE)) is not None:
+            self.dates.append(found[1])
 
     def take(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
         found = re.search(pattern, self.text)

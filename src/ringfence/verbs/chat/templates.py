@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ringfence.base.errors import SettingsError
+from ringfence.base.errors import DataError, SettingsError
 from ringfence.trade.models.paths import Method
+from ringfence.trade.times import iso
 from ringfence.verbs.chat.intent import RUN, Reading
+from ringfence.verbs.chat.leftover import EXAMPLES, hint, unread
+from ringfence.verbs.chat.lexicon import INDICATORS
+from ringfence.verbs.chat.plans import Given, Plan, Unclear, Unread, last_close, one_of, prices_of
 from ringfence.verbs.chat.slots import Slots
+from ringfence.verbs.chat.stakes import plan_option, plan_sizing
 from ringfence.verbs.simulate import (
     CleanseQuestion,
     CorrelationQuestion,
@@ -18,92 +23,44 @@ from ringfence.verbs.simulate import (
     Finding,
     Horizon,
     IndicatorQuestion,
-    OptionQuestion,
     PortfolioQuestion,
     PriceQuestion,
-    SizingQuestion,
     StrategyQuestion,
     ask_cleanse,
     ask_correlation,
     ask_indicator,
-    ask_option,
     ask_portfolio,
     ask_price,
-    ask_sizing,
     ask_strategy,
 )
 from ringfence.verbs.simulate.indicator import all_parameters
 
-Ask = Callable[[Desk], Finding]
-
-
-class Unclear(Exception):
-    """Something is missing or was not understood; the message is a question for whoever wrote the text."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """How the text was read, in words, and what will answer it."""
-
-    read_as: str
-    ask: Ask
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """What a text comes with: the data that was named beside it, and the instruments that data holds."""
-
-    data: DataRequest | None = None
-    held: tuple[str, ...] = ()
-    database_url: str = ""
-
 
 def plan(text: str, reading: Reading, given: Given) -> Plan:
-    """Every number of the text has its place in the plan, or Unclear says which has none."""
+    """Every number and every word of the text has its place in the plan, or Unclear says which has none."""
     slots = Slots(text, reading.named.spans)
     try:
         made = _PLANS[reading.intent](slots, reading, given)
     except SettingsError as e:
         raise Unclear(f"I cannot work that out as it stands: {e}.") from e
-    left = slots.left()
+    strange = unread(slots.text, reading.intent, reading.indicator)
+    left = [*slots.dates, *slots.left(), *strange]
     if left:
-        raise Unclear(
-            f"I read this as {made.read_as}, but I do not know what {' and '.join(repr(word) for word in left)} means "
-            "in it: say it another way, or leave it out."
+        words = " and ".join(map(repr, left[:5]))
+        raise (Unread if strange else Unclear)(
+            f"I read this as {made.read_as}, but I do not know what {words} {'mean' if left[1:] else 'means'} in it: "
+            f"{hint(strange, reading.intent)}. Understood is for example `{EXAMPLES[reading.intent]}`."
         )
     notes = "".join(f"; {note}" for note in reading.named.read_as)
     return Plan(read_as=f"{made.read_as}{notes}", ask=made.ask)
 
 
-def _data(reading: Reading, given: Given, *, least: int = 1) -> tuple[DataRequest, tuple[str, ...]]:
-    """The prices to load, and which of their instruments are meant; names without data are asked of Yahoo."""
-    named = reading.named
-    if given.data is not None:
-        missing = [symbol for symbol in named.symbols if symbol not in given.held]
-        if missing:
-            raise Unclear(
-                f"{missing[0]} is not in {', '.join(given.data.specs)}, which holds {', '.join(given.held)}: name one "
-                f"of these, or give --data yahoo:{missing[0]}."
-            )
-        return given.data, named.symbols
-    if len(named.symbols) < least:
-        which = "Which instrument is it about?" if least == 1 else f"Which {least} instruments is it about?"
-        raise Unclear(f"{which} Name a symbol such as AAPL, or give the prices with --data sample:GOOG.")
-    return DataRequest(specs=(f"yahoo:{','.join(named.symbols)}",)), named.symbols
-
-
-def _one(symbols: tuple[str, ...], given: Given) -> str | None:
-    if len(symbols) > 1:
-        raise Unclear(f"You name {' and '.join(symbols)}, and this is about one instrument: which one?")
-    if not symbols and len(given.held) > 1 and given.data is not None:
-        raise Unclear(f"The data holds {', '.join(given.held)}: which one do you mean?")
-    return symbols[0] if symbols else None
-
-
 def _method(slots: Slots, default: Method) -> Method:
-    if slots.take(r"\b(?:block )?bootstrap\w*\b|\bresampl\w+"):
-        return "bootstrap"
-    return "gbm" if slots.take(r"\b(?:gbm|geometric brownian(?: motion)?|brownian(?: motion)?)\b") else default
+    drawn = slots.take(r"\b(?:block )?bootstrap\w*\b|\bresampl\w+")
+    normal = slots.take(r"\b(?:gbm|geometric brownian(?: motion)?|brownian(?: motion)?)\b")
+    if drawn and normal:
+        raise Unclear("You speak of a bootstrap and of a Brownian motion: which of the two shall I draw from?")
+    return "bootstrap" if drawn else "gbm" if normal else default
 
 
 def _paths(slots: Slots, default: int) -> int:
@@ -134,36 +91,71 @@ def _confidence(slots: Slots) -> float:
 _NO_SPAN = r"(?!\s?%|[\s-]?(?:trading |business )?(?:day|week|month|year))"
 _ABOVE = rf"(?:above|over|exceeds?|more than|higher than) <N>{_NO_SPAN}"
 _BELOW = rf"(?:below|under|less than|lower than) <N>{_NO_SPAN}"
+_PASSING = (
+    r"(?:never |ever )?(?:falls?|fell|drops?|dips?|sinks?|slips?|goes|go|gets?|rises?|climbs?|jumps?|breaks?|moves?"
+    r"|cross(?:es)?|stays?|remains?|holds?|keeps?) (?:ever )?(above|below|over|under) \$?(\d[\d,.]*\d|\d)"
+)
+
+
+# Of the last close, where no price is said.
+_MULTIPLES: Mapping[str, tuple[float, str]] = {
+    "doubl": (2.0, "twice"), "tripl": (3.0, "three times"), "quadrupl": (4.0, "four times"), "halv": (0.5, "half"),
+}  # fmt: skip
+_MULTIPLE = rf"\b({'|'.join(_MULTIPLES)})(?:es?|ed|ing)\b"
 
 
 def _price(slots: Slots, reading: Reading, given: Given) -> Plan:
-    data, symbols = _data(reading, given)
-    symbol = _one(symbols, given)
+    data, symbols = prices_of(reading, given)
+    symbol = one_of(symbols, given)
+    passing = slots.take(_PASSING)
+    if passing is not None:
+        raise Unread(
+            f"{passing[0]!r} is about what the price meets on the way, and I work out where it ends: say for example "
+            f"`is {passing[1]} {passing[2]} in 30 days`."
+        )
+    part = slots.take(r"\d+(?:\.\d+)?\s?% of (?:my |the )?(?=\x00)")
+    if part is not None:
+        raise Unread(f"I do not know what {part[0].strip()!r} means in it: {hint(['half'], 'price')}.")
     above, below = slots.number(_ABOVE), slots.number(_BELOW)
-    if above is not None and below is not None:
-        raise Unclear("You speak of a price above and of one below: which of the two shall I look at?")
+    multiple = slots.take(_MULTIPLE)
+    if len([level for level in (above, below, multiple) if level is not None]) > 1:
+        raise Unclear("You speak of more than one price, above or below: which of them shall I look at?")
     question = PriceQuestion(
         data=data,
-        above=below if above is None else above,
+        above=above,
+        below=below,
+        drift=slots.take(r"\b(?:without|no|zero|with no)(?: the| any)? drift\b|\bdriftless\b") is None,
         symbol=symbol,
         method=_method(slots, "gbm"),
         paths=_paths(slots, 10_000),
         horizon=slots.span() or Horizon(amount=30, unit="days"),
         confidence=_confidence(slots),
     )
+    read_as = _price_words(question) + (f", and how often it ends above {above:g}" if above is not None else "")
+    read_as += f", and how often it ends below {below:g}" if below is not None else ""
+    if multiple is None:
+        return Plan(read_as=read_as, ask=lambda desk: ask_price(question, desk))
+    times, called = _MULTIPLES[multiple[1]]
+
+    def ask(desk: Desk) -> Finding:
+        price = times * last_close(desk, data, symbol)
+        asked = replace(question, above=price) if times > 1 else replace(question, below=price)
+        return ask_price(asked, desk)
+
+    side = "above" if times > 1 else "below"
+    return Plan(read_as=f"{read_as}, and how often it ends {side} {called} the last close", ask=ask)
+
+
+def _price_words(question: PriceQuestion) -> str:
     how = "a geometric Brownian motion" if question.method == "gbm" else "a block bootstrap"
-    read_as = (
-        f"a {100 * question.confidence:.6g} % price interval for {symbol or ', '.join(data.specs)}, "
-        f"{question.horizon} ahead, {question.paths:,} futures of {how}"
+    return (
+        f"a {100 * question.confidence:.6g} % price interval for {question.symbol or ', '.join(question.data.specs)}, "
+        f"{question.horizon} ahead, {question.paths:,} futures of {how}{'' if question.drift else ' without drift'}"
     )
-    if question.above is not None:
-        rest = "; the others end below" if above is None else ""
-        read_as += f", and how often it ends above {question.above:g}{rest}"
-    return Plan(read_as=read_as, ask=lambda desk: ask_price(question, desk))
 
 
 def _portfolio(slots: Slots, reading: Reading, given: Given) -> Plan:
-    data, symbols = _data(reading, given, least=2)
+    data, symbols = prices_of(reading, given, least=2)
     symbols = symbols or given.held
     weights = _weights(slots, reading, symbols)
     cash = slots.number(
@@ -227,124 +219,43 @@ def _strategy(slots: Slots, reading: Reading, given: Given) -> Plan:
     return Plan(read_as=read_as, ask=lambda desk: ask_strategy(question, desk, database_url=given.database_url))
 
 
-_IS = r"(?: (?:is|of|at|was))?\s?=?\s?"
-
-
-def _rate(slots: Slots, name: str) -> float | None:
-    """A share of something a year, before its name or after it: 20 %, 0.2, or 20 without a sign."""
-    told = slots.share(rf"{name}{_IS}<P>", rf"<P> {name}\b")
-    if told is None:
-        bare = slots.number(rf"{name}{_IS}<N>", rf"<N> {name}\b")
-        told = bare if bare is None or bare < 1 else bare / 100
-    return told
-
-
-def _option(slots: Slots, reading: Reading, given: Given) -> Plan:
-    put, call = slots.take(r"\bputs?\b"), slots.take(r"\bcalls?\b")
-    if put and call:
-        raise Unclear("You speak of a put and of a call: which of the two shall I price?")
-    if not put and not call:
-        raise Unclear("Is it a call or a put?")
-    strike = slots.number(rf"strike(?: price)?{_IS}<N>", r"<N>[ -]strike", r"struck at <N>", r"\bk ?= ?<N>")
-    spot = slots.number(
-        rf"(?:spot|underlying|trading|stock|share)(?: price)?{_IS}<N>", r"<N> (?:spot|underlying)\b", r"\bs ?= ?<N>"
-    )
-    volatility = _rate(slots, r"(?:(?:implied )?(?:volatility|vol|iv)|sigma)")
-    rate = _rate(slots, r"(?:(?:risk[- ]free )?(?:interest )?rates?|\br)")
-    dividend = _rate(slots, r"dividends?(?: yield)?")
-    years = slots.take(r"\bt ?= ?(\d*\.?\d+)(?: ?y(?:ears?)?\b)?")
-    expiry = slots.span() if years is None else Horizon(amount=float(years[1]), unit="years")
-    if expiry is None:
-        raise Unclear("When does the option expire? Say for example `in 30 days` or `3 months to expiry`.")
-    has_prices = given.data is not None or reading.named.symbols
-    data, symbols = _data(reading, given) if has_prices else (None, ())
-    if data is None and (spot is None or volatility is None):
-        raise Unclear("I need a spot and a volatility: give both, or name the instrument to take them from.")
-    question = OptionQuestion(
-        kind="put" if put else "call", expiry=expiry, data=data, symbol=_one(symbols, given), spot=spot, strike=strike,
-        volatility=volatility, rate=rate or 0.0, dividend=dividend or 0.0,
-    )  # fmt: skip
-    parts = {"spot": spot, "strike": strike, "volatility": volatility, "rate": question.rate}
-    told = ", ".join(f"{name} {value:g}" for name, value in parts.items() if value is not None)
-    at_money = "" if strike is not None else ", at the money"
-    return Plan(
-        read_as=f"a European {question.kind}{at_money}, {told}, expiring in {expiry}",
-        ask=lambda desk: ask_option(question, desk),
-    )
-
-
-def _sizing(slots: Slots, reading: Reading, given: Given) -> Plan:
-    slots.take(r"\b(?:half|full) kelly\b")
-    risk = slots.share(r"risk(?:ing|s)? (?:of )?(?:only )?<P>", r"<P> risk")
-    win_rate = slots.share(
-        r"win(?:ning)?[ -]?(?:rate|ratio|probability|chance)? (?:is |of |at |= ?)?<P>", r"<P> win\w*(?: rate)?"
-    )
-    payoff = slots.number(
-        r"(?:payoff|reward[- ]to[- ]risk|win/loss|ratio)(?: ratio)? (?:is |of |at |= ?)?<N>(?: ?(?:to|:) ?1)?",
-        r"<N> ?(?:to|:) ?1\b", r"<N> (?:payoff|reward[- ]to[- ]risk|win/loss)(?: ratio)?",
-    )  # fmt: skip
-    target = slots.share(
-        r"(?:volatility|vol)[- ]target(?:ing)? (?:is |of |at |= ?)?<P>",
-        r"target(?:ing)? (?:a )?(?:volatility|vol) (?:is |of |at |= ?)?<P>",
-        r"<P> (?:annual\w* )?(?:volatility|vol)(?: target)?",
-        r"target (?:of )?<P>",
-    )  # fmt: skip
-    away = slots.share(rf"stop(?:[- ]loss)?{_IS}<P>(?: (?:below|under|away))?", r"<P> (?:trailing )?stop(?:[- ]loss)?")
-    stop = slots.number(rf"stop(?:[- ]loss)?{_IS}<N>", r"<N> stop(?:[- ]loss)?") if away is None else None
-    entry = slots.number(r"(?:entry|enter|entering|buy(?:ing)?|price)(?: price)? (?:is |of |at |= ?)?<N>")
-    equity = slots.number(
-        r"(?:account|equity|capital|cash|portfolio)(?: size)? (?:is |of |with |= ?)?<N>",
-        r"<N> (?:account|equity|capital|cash|portfolio|dollars)", r"(?:with|of|have) <N>", r"\$<N>",
-    )  # fmt: skip
-    if win_rate is not None and payoff is None:
-        raise Unclear("Kelly needs a payoff too: say for example `payoff 1.5`, the average win by the average loss.")
-    has_prices = given.data is not None or reading.named.symbols
-    data, symbols = _data(reading, given) if has_prices else (None, ())
-    if away is not None and entry is None and data is None:
-        raise Unclear(f"A stop {100 * away:g} % below which entry? Say its price, or name the instrument.")
-    question = SizingQuestion(
-        equity=100_000.0 if equity is None else equity, risk=risk, entry=entry, win_rate=win_rate, payoff=payoff,
-        stop=stop if away is None else (entry or 1.0) * (1 - away), target=target, data=data,
-        symbol=_one(symbols, given),
-    )  # fmt: skip
-    parts: Mapping[str, float | None] = {
-        "risk": risk, "entry": entry, "stop": question.stop if away is None or entry is not None else None,
-        "win rate": win_rate, "payoff": payoff, "target volatility": target,
-    }  # fmt: skip
-    told = ", ".join(f"{name} {value:g}" for name, value in parts.items() if value is not None)
-    below = "" if away is None else f", the stop {100 * away:g} % below {'the last close' if entry is None else 'it'}"
-
-    def ask(desk: Desk) -> Finding:
-        if away is None or entry is not None or question.data is None:
-            return ask_sizing(question, desk)
-        close = _last_close(desk, question.data, question.symbol)
-        return ask_sizing(replace(question, stop=close * (1 - away)), desk)
-
-    return Plan(read_as=f"the size of a position with {question.equity:,.2f}, {told}{below}", ask=ask)
-
-
-def _last_close(desk: Desk, data: DataRequest, symbol: str | None) -> float:
-    bars = desk.load(data)
-    return float(bars.candles[symbol or bars.symbols[0]].close[-1])
-
-
 def _correlation(slots: Slots, reading: Reading, given: Given) -> Plan:
-    data, symbols = _data(reading, given, least=2)
+    data, symbols = prices_of(reading, given, least=2)
+    data, bars = _timeframe(slots, data, given)
     symbols = symbols or given.held
     if len(symbols) != 2 and not (len(symbols) == 1 and len(given.held) == 2):
         raise Unclear(f"A correlation is of two instruments, and you name {len(symbols)}: which two?")
     against = symbols[1] if len(symbols) == 2 else next(s for s in given.held if s != symbols[0])
     question = CorrelationQuestion(data=data, symbol=symbols[0], against=against, confidence=_confidence(slots))
     return Plan(
-        read_as=f"the correlation of {symbols[0]} with {against}, and its beta",
+        read_as=f"the correlation of {symbols[0]} with {against}, and its beta{bars}",
         ask=lambda desk: ask_correlation(question, desk),
     )
 
 
+_FRAMES: Mapping[str, str] = {"hourly": "1h", "daily": "1d", "weekly": "1w", "monthly": "1mo"}
+_UNITS: Mapping[str, str] = {"minute": "1m", "hour": "1h", "day": "1d", "week": "1w", "month": "1mo"}
+
+
+def _timeframe(slots: Slots, data: DataRequest, given: Given) -> tuple[DataRequest, str]:
+    """Bars of the length that was said, and the words for it."""
+    found = slots.take(rf"\b({'|'.join(_FRAMES)})(?: (?:bars|candles|data|chart))?\b")
+    if found is None or _FRAMES[found[1]] == given.timeframe:
+        return data, ""
+    frame = _FRAMES[found[1]]
+    if data.timeframe not in (None, frame):
+        raise Unclear(f"You say {found[1]!r}, and the data is asked for in bars of {data.timeframe}: which of the two?")
+    return replace(data, timeframe=frame), f", on {frame} bars"
+
+
 def _indicator(slots: Slots, reading: Reading, given: Given) -> Plan:
-    data, symbols = _data(reading, given)
-    symbol = _one(symbols, given)
+    data, symbols = prices_of(reading, given)
+    symbol = one_of(symbols, given)
     assert reading.indicator is not None
+    data, bars = _timeframe(slots, data, given)
+    day = slots.dates.pop(0) if slots.dates and "-" in slots.dates[0] else None
+    if day is not None:
+        data = replace(data, end=day)
     question = IndicatorQuestion(name=reading.indicator, data=data, symbol=symbol)
     several = slots.take(rf"\d+(?:\.\d+)?(?:(?:\s?[/,]\s?|\s)\d+(?:\.\d+)?\b{_NO_SPAN})+")
     if several is not None:
@@ -354,20 +265,41 @@ def _indicator(slots: Slots, reading: Reading, given: Given) -> Plan:
             raise Unclear(f"{several[0]!r} is more than {reading.indicator} takes, which is {', '.join(names)}.")
         question = replace(question, parameters=dict(zip(names, values)))
     else:
-        found = slots.take(r"(\d+)[\s-]?(?:period|day|bar|week|month|hour|minute)s?\b") or slots.take(
-            r"\b(\d+)\b(?! ?[%.\d])"
-        )
-        question = replace(question, period=None if found is None else int(found[1]))
+        question = replace(question, period=_period(slots, reading.indicator, data.timeframe or given.timeframe))
     length = "" if question.period is None else f" of {question.period} bars"
     given_words = "".join(f", {name} {value:g}" for name, value in question.parameters.items())
+    when = "" if day is None else f", on {day}"
+
+    def ask(desk: Desk) -> Finding:
+        last = desk.load(data).end if day is not None else None
+        if last is not None and iso(last)[:10] != day:
+            raise DataError(f"there is no bar of {day}: the last one up to then is of {iso(last)[:10]}")
+        return ask_indicator(question, desk)
+
     return Plan(
-        read_as=f"{reading.indicator}{length}{given_words} on {symbol or ', '.join(data.specs)}",
-        ask=lambda desk: ask_indicator(question, desk),
+        read_as=f"{reading.indicator}{length}{given_words} on {symbol or ', '.join(data.specs)}{bars}{when}", ask=ask
     )
 
 
+def _period(slots: Slots, name: str, timeframe: str) -> int | None:
+    """A length in bars: with its unit, or a number beside the indicator's name."""
+    found = slots.take(r"\b(\d+)[\s-]?(period|bar|day|week|month|hour|minute)s?\b")
+    if found is not None:
+        if _UNITS.get(found[2], timeframe) != timeframe:
+            raise Unclear(
+                f"The bars are of {timeframe}, and {found[0].strip()!r} is another length: say how many bars it is, "
+                f"for example `{found[1]}-period`, or load other bars with --timeframe {_UNITS[found[2]]}."
+            )
+        return int(found[1])
+    called = "|".join(re.escape(words) for words, meant in INDICATORS.items() if meant == name)
+    joined = r"(?:\s?\(\s?| (?:of |with |at )?(?:a )?(?:period |length )?(?:of )?)"
+    found = slots.take(rf"\b(?:{called}){joined}(\d+)\b(?! ?[%.\d])")
+    found = found or slots.take(rf"\b(\d+)[ -](?={called})") or slots.take(r"\b(?:period|length) (?:of )?(\d+)\b")
+    return None if found is None else int(found[1])
+
+
 def _cleanse(slots: Slots, reading: Reading, given: Given) -> Plan:
-    data, symbols = _data(reading, given)
+    data, symbols = prices_of(reading, given)
     if symbols and not data.symbols:
         data = replace(data, symbols=symbols)
     question = CleanseQuestion(data=replace(data, repair=True))
@@ -378,6 +310,6 @@ def _cleanse(slots: Slots, reading: Reading, given: Given) -> Plan:
 
 
 _PLANS: Mapping[str, Callable[[Slots, Reading, Given], Plan]] = {
-    "price": _price, "portfolio": _portfolio, "strategy": _strategy, "option": _option, "sizing": _sizing,
+    "price": _price, "portfolio": _portfolio, "strategy": _strategy, "option": plan_option, "sizing": plan_sizing,
     "correlation": _correlation, "indicator": _indicator, "cleanse": _cleanse,
 }  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from ringfence.base.errors import SettingsError
+from ringfence.base.errors import DataError, SettingsError
 from ringfence.sandbox.job import Json
 from ringfence.trade import indicators
 from ringfence.trade.bars import Bars
@@ -58,6 +58,10 @@ def names() -> list[str]:
     return [name for name in offered if name != _NEEDS_DAYS]
 
 
+def lines_of(name: str) -> tuple[str, ...]:
+    return _LINES.get(name, (name,))
+
+
 def all_parameters(question: IndicatorQuestion) -> dict[str, float]:
     """What was given and the defaults of the rest, or SettingsError naming what the indicator has."""
     if question.name not in names():
@@ -83,6 +87,27 @@ def all_parameters(question: IndicatorQuestion) -> dict[str, float]:
     return {**made, "period": question.period}
 
 
+def bars_needed(name: str, parameters: Mapping[str, float]) -> int:
+    """Until each of its lines has a value; what it depends on besides, such as a volume, may still be missing."""
+    p = {key: int(value) for key, value in parameters.items()}
+    match name:
+        case "macd":
+            return max(p["fast"], p["slow"]) + p["signal"] - 1
+        case "stochastic":
+            return p["period"] + p["smooth"] + p["signal"] - 2
+        case "keltner":
+            return max(p["period"], p["atr_period"] + 1)
+        case "ichimoku":
+            return max(p["conversion"], p["base"], p["span"]) + p["ahead"]
+        case "adx":
+            return 2 * p["period"]
+        case "true_range" | "parabolic_sar":
+            return 2
+        case "rsi" | "roc" | "momentum" | "atr" | "plus_di" | "minus_di" | "supertrend" | "mfi":
+            return p["period"] + 1
+    return p.get("period", 1)
+
+
 def _defaults(name: str) -> dict[str, float]:
     parameters = inspect.signature(getattr(indicators, name)).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
@@ -94,7 +119,13 @@ def ask_indicator(question: IndicatorQuestion, desk: Desk) -> Finding:
     rows = min(question.rows, len(bars.candles[symbol]))
     by_hand = question.name == "ichimoku" and not question.parameters
     parameters = all_parameters(question)
-    lines = _LINES.get(question.name, (question.name,))
+    lines = lines_of(question.name)
+    least = bars_needed(question.name, parameters)
+    if len(bars.candles[symbol]) < least:
+        raise DataError(
+            f"{_called(question.name, symbol, parameters)} needs {least:,} bars, and {bars.source} has too few, "
+            f"{len(bars.candles[symbol]):,}: load more of them, or ask for a shorter period"
+        )
 
     def read(result: Json) -> Told:
         n = read_numbers(result, {"close": POSITIVE, "observations": COUNT})
@@ -128,6 +159,11 @@ def _series(
     return {"time": list(times), **{line: list(row) for line, row in zip(lines, values)}}
 
 
+def _called(name: str, symbol: str, parameters: Mapping[str, float]) -> str:
+    given = ", ".join(f"{key} {value:g}" for key, value in parameters.items())
+    return f"{name} of {symbol} ({given})" if given else f"{name} of {symbol}"
+
+
 def _lead(
     question: IndicatorQuestion,
     symbol: str,
@@ -137,10 +173,8 @@ def _lead(
     close: float,
 ) -> str:
     told = [f"{line} {'not ready' if value is None else number(value)}" for line, value in last.items()]
-    given = ", ".join(f"{name} {value:g}" for name, value in parameters.items())
     day = iso_all(bars.candles[symbol].time[-1:])[0].removesuffix("T00:00:00Z")
-    what = f"{question.name} of {symbol} ({given})" if given else f"{question.name} of {symbol}"
-    text = f"{what} on {day}: {listed(told)}; the close is {number(close)}."
+    text = f"{_called(question.name, symbol, parameters)} on {day}: {listed(told)}; the close is {number(close)}."
     if question.name != "ichimoku":
         return text
     a, b = last["span_a"], last["span_b"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ringfence.base.errors import SettingsError
 from ringfence.sandbox.job import Json
+from ringfence.trade.bars import Bars
 from ringfence.trade.models.black_scholes import Kind
 from ringfence.verbs.simulate.checks import check_range
 from ringfence.verbs.simulate.data import DataRequest, no_prices, per_year, pick, source_of
@@ -47,7 +48,8 @@ class OptionQuestion:
 
 
 def ask_option(question: OptionQuestion, desk: Desk) -> Finding:
-    bars = desk.load(question.data) if question.data is not None else None
+    used = question.spot is None or question.volatility is None  # else prices are not loaded, nor named
+    bars = desk.load(question.data) if question.data is not None and used else None
     symbol = pick(bars, question.symbol) if bars is not None else None
     years = question.expiry.years()
     counted = len(bars.candles[symbol]) - 1 if bars and symbol and question.volatility is None else 0
@@ -68,10 +70,8 @@ def ask_option(question: OptionQuestion, desk: Desk) -> Finding:
                 f"rate {percent(question.rate, 2)} and dividend {percent(question.dividend, 2)} a year, continuous",
                 "European exercise, no costs; one unit of the underlying",
             ),
-            observations=counted,
-            observed=f"log returns of {bars.timeframe} closes"
-            if bars and counted
-            else "prices: the volatility was given",
+            observations=counted or int(bars is not None),
+            observed=_observed(bars, counted),
             numbers=n,
         )
 
@@ -83,6 +83,14 @@ def ask_option(question: OptionQuestion, desk: Desk) -> Finding:
     }  # fmt: skip
     source = source_of(bars, desk.today) if bars else no_prices("the numbers that were given, no prices", desk.today)
     return work_out(desk, "option", values, source=source, read=read, bars=bars)
+
+
+def _observed(bars: Bars | None, counted: int) -> str:
+    if bars is None:
+        return "prices: spot and volatility were given"
+    if not counted:
+        return f"price: the spot is the last {bars.timeframe} close of the data, and the volatility was given"
+    return f"log returns of {bars.timeframe} closes"
 
 
 def _shape(question: OptionQuestion, counted: int) -> dict[str, Field]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ringfence.base.errors import SettingsError
 from ringfence.sandbox.job import Json
+from ringfence.trade.bars import Bars
 from ringfence.verbs.simulate.checks import check_range
 from ringfence.verbs.simulate.data import DataRequest, no_prices, per_year, pick, source_of
 from ringfence.verbs.simulate.desk import Desk, work_out
@@ -62,14 +63,20 @@ class SizingQuestion:
         return self.win_rate is not None and self.payoff is not None
 
     @property
+    def by_close(self) -> bool:
+        """The entry is the last close of the data."""
+        return self.by_risk and self.entry is None
+
+    @property
     def by_volatility(self) -> bool:
         return self.target is not None and self.data is not None
 
 
 def ask_sizing(question: SizingQuestion, desk: Desk) -> Finding:
-    bars = desk.load(question.data) if question.data is not None else None
+    used = question.by_volatility or question.by_close  # prices that no rule needs are not loaded, nor named
+    bars = desk.load(question.data) if question.data is not None and used else None
     symbol = pick(bars, question.symbol) if bars is not None else None
-    counted = len(bars.candles[symbol]) - 1 if bars and symbol and question.target is not None else 0
+    counted = len(bars.candles[symbol]) - 1 if bars and symbol and question.by_volatility else 0
     shape = {
         **(_FIXED if question.by_risk else {}),
         **(_KELLY if question.by_kelly else {}),
@@ -85,10 +92,8 @@ def ask_sizing(question: SizingQuestion, desk: Desk) -> Finding:
             lead=" ".join(_sentences(question, n)),
             horizon="one position, until its stop or its exit",
             assumptions=_assumptions(question),
-            observations=counted,
-            observed=f"log returns of {bars.timeframe} closes"
-            if bars and counted
-            else "prices: the numbers were given",
+            observations=counted or int(question.by_close),
+            observed=_observed(question, bars),
             numbers=n,
         )
 
@@ -101,11 +106,20 @@ def ask_sizing(question: SizingQuestion, desk: Desk) -> Finding:
     return work_out(desk, "sizing", values, source=source, read=read, bars=bars)
 
 
+def _observed(question: SizingQuestion, bars: Bars | None) -> str:
+    if bars is None:
+        return "prices: the numbers were given"
+    if not question.by_volatility:
+        return f"price: the entry is the last {bars.timeframe} close of the data"
+    return f"log returns of {bars.timeframe} closes"
+
+
 def _sentences(question: SizingQuestion, n: Mapping[str, float | None]) -> list[str]:
     made = [f"With {money(question.equity)}:"]
     if question.by_risk and question.stop is not None:
+        side = " sold short" if question.stop > known(n, "entry") else ""
         made.append(
-            f"Fixed fraction: {number(known(n, 'fixed_units'))} units at {number(known(n, 'entry'))}, "
+            f"Fixed fraction: {number(known(n, 'fixed_units'))} units{side} at {number(known(n, 'entry'))}, "
             f"{money(known(n, 'fixed_money'))} in all, lose {money(known(n, 'fixed_loss'))} at a stop of "
             f"{number(question.stop)}."
         )

@@ -22,7 +22,8 @@ def money(value: float) -> str:
 
 
 def percent(fraction: float, digits: int = 1) -> str:
-    return f"{100 * fraction:.{digits}f} %"
+    """Nothing has no sign: -0.0 is told as 0.0."""
+    return f"{round(100 * fraction, digits) + 0.0:.{digits}f} %"
 
 
 def level(confidence: float) -> str:
@@ -40,7 +41,8 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 
 def loss(fraction: float) -> str:
     """A loss as a share; one that is none is told as the gain it is."""
-    return percent(fraction) if fraction >= 0 else f"none, but a gain of {percent(-fraction)}"
+    gain = percent(-fraction)
+    return f"none, but a gain of {gain}" if fraction < 0 and gain != percent(0) else percent(fraction)
 
 
 def limits_line(limits: Limits) -> str:

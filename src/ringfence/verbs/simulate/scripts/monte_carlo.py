@@ -18,6 +18,8 @@ CONFIDENCE = 0.95
 METHOD: Literal["gbm", "bootstrap"] = "gbm"
 BLOCK: int | None = None  # bars drawn in a row by the bootstrap; None lets the length of the history decide
 ABOVE: float | None = None  # a price, to know how often it is passed
+BELOW: float | None = None
+DRIFT = True  # that of the data; without it the mean log return is taken off
 PATHS = 10_000
 SEED = 0
 PLOT = False
@@ -30,6 +32,8 @@ made = price_interval(
     method=METHOD,
     block=BLOCK,
     above=ABOVE,
+    below=BELOW,
+    drift=DRIFT,
     paths=PATHS,
     rng=np.random.default_rng(SEED),
 )
@@ -45,7 +49,9 @@ result = {
     "upper": made.upper,
     "mean": made.mean,
     "p_up": made.p_up,
+    "p_down": made.p_down,
     "p_above": made.p_above,
+    "p_below": made.p_below,
     "value_at_risk": made.value_at_risk,
     "expected_shortfall": made.expected_shortfall,
     "drift": made.estimate.drift,
