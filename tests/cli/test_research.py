@@ -37,6 +37,15 @@ def test_words_become_a_strategy_that_ran(env: dict[str, str], tmp_path: Path) -
         assert words in done.out
     assert re.search(r"robustness\s+(passed|warning|failed)", done.out) and "no model is configured" in done.out
     assert sheet.read_text().startswith("<!doctype html>") and "--resume" in done.err
+    found = re.search(r"research (\w+):", done.err)
+    assert found is not None
+    again = ringfence("research", "--resume", found[1], "--json", env=env)
+    shown = " ".join(done.out.split())
+    judged = json.loads(again.out)["evaluation_results"]["results"]
+    assert max(len(row["errors"]) + len(row["warnings"]) for row in judged) > 1, "the data no longer shows it"
+    for row in judged:
+        for said in (*row["errors"], *row["warnings"]):
+            assert " ".join(said.split()) in shown, "every doubt is shown, whole"
 
 
 def test_json_is_the_shape_of_generate_and_nothing_else(env: dict[str, str]) -> None:
@@ -65,6 +74,13 @@ def test_what_never_trades_is_no_success(env: dict[str, str]) -> None:
     assert done.code == 1 and "no strategy passed" in done.out and "never traded" in done.out
 
 
+def test_too_little_money_is_not_blamed_on_the_entry(env: dict[str, str]) -> None:
+    poor = ringfence("research", IDEA, *DATA, "--cash", "10", env=env)
+    assert poor.code == 1 and "see --cash and --fractional" in poor.out and "loosen the entry" not in poor.out
+    parts = ringfence("research", IDEA, *DATA, "--cash", "10", "--fractional", env=env)
+    assert parts.code == 0, parts.err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -74,6 +90,8 @@ def test_what_never_trades_is_no_success(env: dict[str, str]) -> None:
         ((IDEA, *DATA, "--watch"), "--ideas SRC"),
         ((IDEA, *DATA, "--objective", "luck"), "sharpe"),
         ((IDEA, *DATA, "--iterations", "5000"), "1,000"),
+        ((IDEA, *DATA, "--iterations", "0"), "from 1 to 1,000"),
+        ((IDEA, *DATA, "--fees", "-1"), "fees=-1"),
         ((IDEA, *DATA, "--author", "poet"), "rules, llm, command, scripted"),
         ((IDEA, *DATA, "--author", "llm"), "no model is configured"),
         (("--resume", "nothing"), "there is no research 'nothing'"),
@@ -84,7 +102,7 @@ def test_what_never_trades_is_no_success(env: dict[str, str]) -> None:
 def test_a_bad_request_says_what_to_do(words: tuple[str, ...], said: str, env: dict[str, str]) -> None:
     done = ringfence("research", *words, env=env)
     assert done.code not in (0, 1, 125) and said in done.err, done.err
-    assert "Traceback" not in done.err
+    assert "Traceback" not in done.err and "goes on with it" not in done.err
 
 
 def reply_to(asked: Asked, broken: str, error: str) -> Say:
@@ -118,6 +136,7 @@ def test_a_model_mends_what_the_real_error_told_it(broken: str, error: str, env:
     judged = {row["name"]: row["status"] for row in told["evaluation_results"]["results"]}
     assert judged["intent"] == judged["coherence"] == "passed"
     assert told["usage"]["tokens"] > 0 and told["strategy"]["models"] == ["tester"]
+    assert told["usage"]["usd"] is None, "nobody knows its price"
 
 
 def test_a_model_is_asked_for_what_the_rules_cannot_read(env: dict[str, str]) -> None:
@@ -138,6 +157,7 @@ def test_a_model_is_asked_for_what_the_rules_cannot_read(env: dict[str, str]) ->
         plain = ringfence("research", IDEA, *DATA, "--json", env=more)
     assert done.code == 0, done.err
     assert "Buy when RSI(14) is below 40" in done.out
+    assert "tokens, price unknown)" in done.out and "0.0000 USD" not in done.out
     assert json.loads(plain.out)["strategy"]["author"] == "rules"
 
 
@@ -189,7 +209,7 @@ def test_ideas_of_a_folder_and_its_documents(env: dict[str, str], tmp_path: Path
 def test_ideas_of_which_none_ran(env: dict[str, str], tmp_path: Path) -> None:
     path = ideas_file(tmp_path, "Buy GOOG when the frobnicator sings")
     done = ringfence("research", "--ideas", str(path), *DATA, env=env)
-    assert done.code == 1 and "1 not_understood" in done.err
+    assert done.code == 1 and "1 idea: 1 not_understood" in done.err and 'Not read: "frobnicator"' in done.out
 
 
 def test_a_terminal_sees_the_table(env: dict[str, str], tmp_path: Path) -> None:
@@ -209,7 +229,7 @@ def test_watch_takes_up_what_is_added_until_it_is_stopped(env: dict[str, str], t
         second = json.loads(process.stdout.readline())
         process.send_signal(signal.SIGINT)
         rest, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and not rest and "--resume" in err
+    assert process.returncode == 130 and not rest and "--resume" in err and "does the others" not in err
     assert [first["verdict"], second["verdict"]] == ["not_understood"] * 2 and "cow" in second["idea"]
 
 
@@ -240,3 +260,6 @@ def test_a_recording_is_replayed_when_it_is_asked_for(env: dict[str, str], tmp_p
     path.write_text(json.dumps(replies[:1]))
     short = ringfence("research", *words, env=env)
     assert short.code == 74 and "no debug reply left" in short.err and "--resume" in short.err
+    told = json.loads((machine := ringfence("research", *words, "--json", env=env)).out)
+    assert machine.code == 74 and set(told) == {"status", "reason", "job_id"} and told["status"] == "error"
+    assert "no debug reply left" in told["reason"] and told["job_id"] in machine.err

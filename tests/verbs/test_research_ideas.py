@@ -172,7 +172,7 @@ def test_lines_that_are_addresses_are_fetched(site: str, tmp_path: Path) -> None
     plain = {k: v for k, v in environment().items() if not k.startswith("RINGFENCE_MODEL")}
     env = {**plain, "RINGFENCE_HOME": str(tmp_path / "home")}
     done = ringfence("research", "--ideas", str(path), "--data", "sample:GOOG", "--json", env=env)
-    assert done.code == 0, done.err
+    assert done.code == 1, done.err
     lines = [json.loads(line) for line in done.out.splitlines()]
     by = {line["place"].rpartition(":")[2]: (line["verdict"], line["reason"]) for line in lines}
     assert [by[str(n)][0] for n in range(1, 4)] == ["not_understood", "unreadable", "not_understood"]

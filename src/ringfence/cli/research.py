@@ -95,6 +95,7 @@ def research(
     cash: trading.Cash = 100_000.0,
     fees: trading.Fees = 0.001,
     slippage_bps: trading.Slippage = 2.0,
+    fractional: trading.Fractional = False,
     author: AuthorName = None,
     model: Model = None,
     iterations: Iterations = None,
@@ -119,9 +120,10 @@ def research(
     wish = ResearchWish(
         idea=text, ideas=None if ideas is None else _whole_path(ideas), data=tuple(data or ()), also=tuple(also or ()),
         symbols=symbols, start=start, end=end, timeframe=timeframe, repair=repair, cash=cash, fees=fees,
-        slippage_bps=slippage_bps, author=author, model=model, iterations=iterations or 5,
-        objective=objective or "sharpe", target=target, min_trades=1 if min_trades is None else min_trades,
-        max_cost=max_cost, max_tokens=max_tokens, max_minutes=max_minutes, seed=seed, timeout=timeout, memory=memory,
+        slippage_bps=slippage_bps, fractional=fractional, author=author, model=model,
+        iterations=5 if iterations is None else iterations, objective=objective or "sharpe", target=target,
+        min_trades=1 if min_trades is None else min_trades, max_cost=max_cost,
+        max_tokens=max_tokens, max_minutes=max_minutes, seed=seed, timeout=timeout, memory=memory,
     )  # fmt: skip
     raised = {"iterations": iterations, "max_cost": max_cost, "max_tokens": max_tokens, "max_minutes": max_minutes}
     settings = Settings.from_env(os.environ)
@@ -146,6 +148,9 @@ def _do(
             return run_ideas(desk, wish, research_id, jobs=jobs, watch=watch, as_json=as_json)
         return _run_one(desk, wish, research_id, report, as_json)
     except AgentError as e:
+        if as_json:
+            told = {"status": "error", "reason": str(e), "job_id": research_id}
+            emit(sys.stdout, json.dumps(told) + "\n")
         raise type(e)(f"{e}; what was done is kept: go on with --resume {research_id}") from e
 
 
@@ -184,7 +189,9 @@ def _recall(
         wish.check()
         return wish, None
     kept = recall_spec(store, resume)
-    return ResearchWish.from_json(kept, raised), kept
+    wish = ResearchWish.from_json(kept, raised)
+    wish.check()
+    return wish, kept
 
 
 def _keep(store: Store, research_id: str, wish: ResearchWish, kept: Mapping[str, Json] | None, desk: Desk) -> None:

@@ -38,16 +38,12 @@ class Desk:
         return do(self._request(idea), self._means(idea, told), research_id=research_id)
 
     def _request(self, idea: str) -> ResearchRequest:
-        from dataclasses import replace
-
-        from ringfence.trade.run import Costs, FillRules
         from ringfence.verbs.research import ResearchRequest
 
         wish = self._wish
-        rules = FillRules(cash=wish.cash, costs=replace(Costs(), percent=wish.fees, slippage_bps=wish.slippage_bps))
         return ResearchRequest(
-            idea=idea, grounds=self.grounds, also=self.also, aim=wish.aim(), budget=wish.budget(), rules=rules,
-            seed=wish.seed, limits=trading.make_limits(wish.timeout, wish.memory), secret=self._secret,
+            idea=idea, grounds=self.grounds, also=self.also, aim=wish.aim(), budget=wish.budget(),
+            rules=wish.rules(), seed=wish.seed, limits=wish.limits(), secret=self._secret,
         )  # fmt: skip
 
     def _means(self, idea: str, on_progress: OnProgress) -> Means:

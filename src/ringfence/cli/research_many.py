@@ -25,6 +25,7 @@ from ringfence.cli.terminal import emit, say
 from ringfence.trade.run import Json
 from ringfence.verbs.research.ideas import Idea, read_ideas
 from ringfence.verbs.research.many import IdeaLine, Many
+from ringfence.verbs.research.replies import Spent
 
 _HEADINGS = ("verdict", "return", "Sharpe", "trades", "hold-out", "other data", "where", "idea", "why")
 _SHOWN = 20  # lines of the live table
@@ -34,6 +35,7 @@ _PAUSE_SECONDS = 2.0  # between looks at the source
 def run_ideas(desk: Desk, wish: ResearchWish, session_id: str, *, jobs: int, watch: bool, as_json: bool) -> int:
     assert wish.ideas is not None
     cancel = desk.interruption.cancel
+    ideas = read_ideas(wish.ideas)
     say(f"research {session_id}: if it is interrupted, --resume {session_id} goes on with it")
     tally = _Tally()
     with _screen(tally, quiet=as_json) as draw:
@@ -46,7 +48,6 @@ def run_ideas(desk: Desk, wish: ResearchWish, session_id: str, *, jobs: int, wat
             on_start=lambda idea: draw(idea, None),
         )
         while True:
-            ideas = _read(wish.ideas, forgiving=watch and bool(tally.lines))
             with closing(many.run(ideas, jobs=jobs, on_fault=_complain)) as lines:
                 for line in lines:
                     tally.add(line)
@@ -55,18 +56,17 @@ def run_ideas(desk: Desk, wish: ResearchWish, session_id: str, *, jobs: int, wat
                     draw(None, line)
             if not watch or cancel.is_set(_PAUSE_SECONDS):
                 break
+            ideas = _read_again(wish.ideas)
     if not as_json:
         print_table(_HEADINGS, [_row(line) for line in tally.lines])
     say(tally.sentence())
     return _exit_code(tally, len(ideas), session_id, desk)
 
 
-def _read(source: str, *, forgiving: bool) -> list[Idea]:
+def _read_again(source: str) -> list[Idea]:
     try:
         return read_ideas(source)
     except InputError as e:
-        if not forgiving:
-            raise
         say(str(e))  # it was there before, and may be again
         return []
 
@@ -76,18 +76,23 @@ class _Tally:
         self.lines: list[IdeaLine] = []
         self.counts: Counter[str] = Counter()
         self.usd = 0.0
+        self.unpriced = False
 
     def add(self, line: IdeaLine) -> None:
         self.lines.append(line)
         self.counts[line.verdict] += 1
-        self.usd += line.usd
+        self.usd += line.usd or 0.0
+        self.unpriced |= line.unpriced
 
     def sentence(self) -> str:
         told = ", ".join(f"{count:,} {verdict}" for verdict, count in self.counts.most_common())
         before = sum(line.resumed for line in self.lines)
         again = f", {before:,} of them done before" if before else ""
-        cost = f", {self.usd:.4f} USD" if self.usd else ""
-        return f"{len(self.lines):,} ideas{again}{cost}: {told or 'none'}"
+        cost = f", {self._money()}" if self.usd or self.unpriced else ""
+        return f"{_counted(len(self.lines))}{again}{cost}: {told or 'none'}"
+
+    def _money(self) -> str:
+        return Spent(usd=self.usd, unpriced=int(self.unpriced)).money
 
 
 @contextmanager
@@ -131,8 +136,19 @@ def _row(line: IdeaLine) -> tuple[Text | str, ...]:
         brief(elsewhere) or "–",
         brief(os.path.relpath(line.place) if line.place.startswith("/") else line.place),
         brief(line.idea)[:60],
-        brief(line.reason.partition("\n")[0]),
+        brief(_why(line)),
     )
+
+
+def _why(line: IdeaLine) -> str:
+    """In one line; of what was not understood, which words."""
+    first, *more = line.reason.split("\n")
+    unread = next((words for words in more if words.startswith("Not read:")), None)
+    return unread if line.verdict == "not_understood" and unread is not None else first
+
+
+def _counted(ideas: int) -> str:
+    return "1 idea" if ideas == 1 else f"{ideas:,} ideas"
 
 
 def _get(value: Json, name: str) -> Json:
@@ -156,10 +172,14 @@ def _complain(idea: Idea, error: BaseException) -> None:
 def _exit_code(tally: _Tally, total: int, session_id: str, desk: Desk) -> int:
     number = desk.interruption.signal
     if number is not None:
-        say(f"stopped with {len(tally.lines):,} of {total:,} ideas done: --resume {session_id} does the others")
+        done = len(tally.lines)
+        if done < total:
+            say(f"stopped with {done:,} of {_counted(total)} done: --resume {session_id} does the others")
+        else:
+            say(f"stopped with {_counted(done)} done: --resume {session_id} looks for new ones")
         return INTERRUPTED if number == 2 else 128 + number
     if tally.counts["error"]:
-        count = f"{tally.counts['error']:,} of the ideas"
-        say(f"{count} were not judged: look above for why; --resume {session_id} does them again")
+        count = "1 of the ideas was" if tally.counts["error"] == 1 else f"{tally.counts['error']:,} of the ideas were"
+        say(f"{count} not judged: look above for why; --resume {session_id} does it again")
         return OUR_FAILURE
     return 0 if tally.counts["passed"] + tally.counts["ran"] else 1

@@ -48,7 +48,7 @@ def show_result(result: ResearchResult) -> None:
         show_run(result.stored)
     _show_parts(result)
     _show_evaluation(result)
-    for warning in result.found.notices:
+    for warning in result.notices:
         console.print(Text.assemble(("notice: ", "yellow"), clean_line(warning)))
     console.print()
     console.print(_ending(result))
@@ -87,9 +87,9 @@ def _show_evaluation(result: ResearchResult) -> None:
         said = [*_texts(row.get("errors")), *_texts(row.get("warnings"))]
         status, score = str(row.get("status")), row.get("score")
         shown = f"{score:.2f}" if isinstance(score, (int, float)) and status != "skipped" else "–"
-        rows.append(
-            (str(row.get("name")), Text(status, _STYLES.get(status, "")), shown, brief(said[0]) if said else "")
-        )
+        first, *others = [clean_line(words) for words in said] or [""]
+        rows.append((str(row.get("name")), Text(status, _STYLES.get(status, "")), shown, first))
+        rows += [("", Text(), "", words) for words in others]
     if rows:
         open_console().print()
         print_table(("evaluator", "verdict", "score", "why"), rows)
@@ -98,7 +98,7 @@ def _show_evaluation(result: ResearchResult) -> None:
 
 def _ending(result: ResearchResult) -> Text:
     words = {"passed": "passed every gate", "ran": "it ran, and a gate is shut", "failed": "no strategy passed"}
-    cost = f", {result.spent.tokens:,} tokens, {result.spent.usd:.4f} USD" if result.spent.tokens else ""
+    cost = f", {result.spent.tokens:,} tokens, {result.spent.money}" if result.spent.tokens else ""
     told = f"{words[result.status]}: {clean_line(result.reason)} ({result.seconds:.1f} s{cost})"
     return Text(told, _STYLES.get(result.status, ""))
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import TYPE_CHECKING, cast
 
 from ringfence.base.errors import InputError
 
 if TYPE_CHECKING:
-    from ringfence.trade.run import Json
+    from ringfence.sandbox.job import Limits
+    from ringfence.trade.run import FillRules, Json
     from ringfence.verbs.research import Aim, Budget
+
+_ANY = "from ringfence import Strategy\n\n\nclass Any(Strategy):\n    def next(self):\n        pass\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,7 @@ class ResearchWish:
     seed: int
     timeout: float
     memory: str
+    fractional: bool = False
 
     def aim(self) -> Aim:
         from ringfence.verbs.research import Aim
@@ -54,10 +58,26 @@ class ResearchWish:
             iterations=self.iterations, minutes=self.max_minutes, usd=self.max_cost, tokens=self.max_tokens
         )  # fmt: skip
 
+    def rules(self) -> FillRules:
+        from ringfence.cli.trading import Account
+
+        account = Account(cash=self.cash, fees=self.fees, slippage_bps=self.slippage_bps, fractional=self.fractional)
+        return account.rules()
+
+    def limits(self) -> Limits:
+        from ringfence.cli.trading import make_limits
+
+        return make_limits(self.timeout, self.memory)
+
     def check(self) -> None:
         """Say what is wrong with it before anything is begun."""
+        from ringfence.trade.draft import read_draft
+        from ringfence.verbs.backtest import Request
+
         self.aim()
         self.budget()
+        # What a run refuses, for whatever program.
+        Request(draft=read_draft(_ANY, name="any"), rules=self.rules(), limits=self.limits(), seed=self.seed)
 
     def to_json(self) -> dict[str, Json]:
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
@@ -66,7 +86,7 @@ class ResearchWish:
     def from_json(cls, row: Mapping[str, Json], raised: Mapping[str, object]) -> ResearchWish:
         """As it was kept; bounds that are given now take the place of the old ones."""
         names = {f.name for f in fields(cls)}
-        if not names <= set(row):
+        if not {f.name for f in fields(cls) if f.default is MISSING} <= set(row):
             raise InputError("it was begun by another version of ringfence: begin it anew")
         known = {name: tuple(v) if isinstance(v, list) else v for name, v in row.items() if name in names}
         make: type = cls

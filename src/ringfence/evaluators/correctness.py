@@ -13,6 +13,7 @@ from ringfence.evaluators.derive.findings import Findings
 from ringfence.evaluators.derive.market import Market, decisions, episodes
 from ringfence.evaluators.derive.portfolios import check_weights, weights_of
 from ringfence.evaluators.derive.rulebook import rulebooks, traded_symbols
+from ringfence.evaluators.execution import MORE_MONEY, wanted_money
 from ringfence.evaluators.identities import check_account
 from ringfence.evaluators.panel import THRESHOLDS
 from ringfence.evaluators.schema import problems
@@ -50,11 +51,11 @@ class CorrectnessEvaluator:
                 return unjudged(self.name, f"the rules cannot be worked out: {e}")
         if not run.trades:
             due = made.counts.get("signals", 0)
-            told = (
-                f"though the entry rule held on {due} bars: act on it"
-                if due
-                else "and zero trades never pass: loosen the entry"
-            )
+            told = "and zero trades never pass: loosen the entry"
+            if wanted_money(run):
+                told = f"for want of money: {MORE_MONEY}"
+            elif due:
+                told = f"though the entry rule held on {due} bars: act on it"
             return found(
                 self.name, score=0.0, errors=[f"nothing was traded, {told}"], details=_details(made, not why_not)
             )

@@ -15,6 +15,7 @@ from ringfence.trade.metrics import Metrics
 from ringfence.trade.run import Json, Run
 
 _CLAIMED, _HEALED, _DOUBTFUL = 0.4, 0.1, 0.1  # taken off the score
+MORE_MONEY = "give more with --cash, or trade parts of a share with --fractional"
 _SHARES = ("win_rate", "exposure", "probabilistic_sharpe", "deflated_sharpe")
 
 
@@ -61,10 +62,16 @@ def _outcome(case: Case, run: Run) -> Iterator[str]:
         yield f"{run.verdict} ({status}){where}: {said.rstrip('.')}: mend that and run it again"
 
 
+def wanted_money(run: Run) -> bool:
+    """Whether nothing was traded because there was too little to pay with: the rules are not to blame for that."""
+    return not run.trades and any(o.status == "rejected" and "can be spent" in o.reason for o in run.orders)
+
+
 def _traded(run: Run) -> Iterator[str]:
     if run.verdict == "no_trades" or (run.verdict == "traded" and not run.trades):
         hints = "; ".join(line.rstrip(".") for line in run.guidance[:3])
-        yield f"nothing was traded{f' ({hints})' if hints else ''}: loosen the entry, or use data on which it is met"
+        remedy = MORE_MONEY if wanted_money(run) else "loosen the entry, or use data on which it is met"
+        yield f"nothing was traded{f' ({hints})' if hints else ''}: {remedy}"
 
 
 def _provenance(run: Run) -> Iterator[str]:

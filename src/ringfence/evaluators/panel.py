@@ -105,13 +105,13 @@ def evaluators(judges: Judge | None = None) -> tuple[Evaluator, ...]:
     return tuple(made)
 
 
-def evaluate(case: Case, *, judges: Judge | None = None) -> Evaluation:
+def evaluate(case: Case, *, judges: Judge | None = None, min_trades: int = 1) -> Evaluation:
     """Ask every evaluator. The same case gives the same evaluation, as far as no model is asked."""
-    return weigh(case, tuple(evaluator.judge(case) for evaluator in evaluators(judges)))
+    return weigh(case, tuple(evaluator.judge(case) for evaluator in evaluators(judges)), min_trades=min_trades)
 
 
-def weigh(case: Case, verdicts: tuple[Verdict, ...]) -> Evaluation:
-    """What the verdicts come to by the table above."""
+def weigh(case: Case, verdicts: tuple[Verdict, ...], *, min_trades: int = 1) -> Evaluation:
+    """What the verdicts come to by the table above. `min_trades` is what the user asked for: a gate of its own."""
     shut = {}
     for verdict in verdicts:
         reason = _shut(verdict, PANEL.get(verdict.name))
@@ -119,6 +119,8 @@ def weigh(case: Case, verdicts: tuple[Verdict, ...]) -> Evaluation:
             shut[verdict.name] = reason
     if not case.traded and not shut:  # whatever was said: what never traded has shown nothing
         shut["execution"] = "nothing was traded, and that is never a pass"
+    if case.run is not None and 0 < len(case.run.trades) < min_trades:
+        shut["min_trades"] = f"{_counted(len(case.run.trades))} fewer than the {min_trades:,} asked for"
     judged = [verdict for verdict in verdicts if verdict.counts]
     weights = [PANEL[v.name].weight if v.name in PANEL else 1.0 for v in judged]
     total = sum(weights)
@@ -128,6 +130,10 @@ def weigh(case: Case, verdicts: tuple[Verdict, ...]) -> Evaluation:
         pass_rate=sum(v.status != "failed" for v in judged) / len(judged) if judged else 0.0,
         average_score=min(sum(w * v.score for w, v in zip(weights, judged)) / total, 1.0) if total else 0.0,
     )
+
+
+def _counted(trades: int) -> str:
+    return "1 trade is" if trades == 1 else f"{trades:,} trades are"
 
 
 def _shut(verdict: Verdict, seat: Seat | None) -> str:

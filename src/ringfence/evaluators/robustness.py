@@ -43,7 +43,7 @@ class RobustnessEvaluator:
             return found(self.name, score=_NO_EDGE, warnings=[warning], details={"sharpe": earned})
         heard = _Heard(details={"sharpe": earned})
         _holdout(case, earned, heard)
-        _perturbed(case, earned, heard)
+        _perturbed(case, known, heard)
         _costs(case, known, heard)
         _chance(case, run, heard)
         if not heard.scores:
@@ -78,10 +78,25 @@ def _holdout(case: Case, earned: float, heard: _Heard) -> None:
         heard.warnings.append(f"{told}: it may be fitted to the past")
 
 
-def _perturbed(case: Case, earned: float, heard: _Heard) -> None:
-    runs = {name.removeprefix(PERTURBED): run for name, run in case.reruns.items() if name.startswith(PERTURBED)}
+def same_trades(one: Run, other: Run) -> bool:
+    """But for their size, which a ratio of returns does not see."""
+    return _made(one) == _made(other)
+
+
+def _made(run: Run) -> list[tuple[object, ...]]:
+    return [(t.symbol, t.side, t.entry_time, t.entry_price, t.exit_time, t.exit_price) for t in run.trades]
+
+
+def _perturbed(case: Case, known: Run, heard: _Heard) -> None:
+    """A neighbour that makes the same trades says nothing: its parameter decides nothing."""
+    moved = {name.removeprefix(PERTURBED): run for name, run in case.reruns.items() if name.startswith(PERTURBED)}
+    runs = {name: run for name, run in moved.items() if not same_trades(run, known)}
     if not runs:
+        if moved:
+            told = "no parameter that was moved a little changes a trade"
+            heard.warnings.append(f"{told}: its numbers prove nothing")
         return
+    earned = _sharpe(known)
     lost = [name for name, run in runs.items() if _sharpe(run) < THRESHOLDS.perturbed_keeps * earned]
     share = 1 - len(lost) / len(runs)
     heard.scores.append(within(share))

@@ -135,9 +135,11 @@ def research_text(answer: ResearchAnswer) -> str:
 
 def _figures(answer: ResearchAnswer, results: ResultsAnswer) -> list[str]:
     run = results.execution or {}
+    best = answer.best_iteration
+    version = "No version is the best" if best is None else f"Version {best}"
     ended = f"{run.get('verdict')}, {run.get('provenance')}"
     return [
-        f"Version {answer.best_iteration}, stored run {run.get('run_id')}: {ended}.",
+        f"{version}, stored run {run.get('run_id')}: {ended}.",
         f"On all of the data: {figures_line(results.summary or {})}",
         f"On the hold-out, seen once: {figures_line(answer.holdout or {}) or 'nothing'}",
     ]

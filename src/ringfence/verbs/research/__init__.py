@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from ringfence.trade.run import Json
-from ringfence.verbs.research.final import examine
+from ringfence.verbs.research.final import conclude
 from ringfence.verbs.research.grounds import Grounds, open_grounds
 from ringfence.verbs.research.journal import Cancelled, Journal, begin, recall_spec
 from ringfence.verbs.research.loop import Findings, Loop, NotUnderstood
@@ -19,6 +19,8 @@ from ringfence.verbs.research.replies import read_spent
 from ringfence.verbs.research.request import Author, Budget, Means, OnProgress, Progress, ResearchRequest
 from ringfence.verbs.research.result import ResearchResult, Status
 from ringfence.verbs.research.versions import Version, idea_key
+
+_UNBOUND = "what the model costs is not known, so --max-cost cannot hold: bound it with --max-tokens"
 
 __all__ = [
     "OBJECTIVES",
@@ -51,23 +53,18 @@ def research(request: ResearchRequest, means: Means, *, research_id: str) -> Res
     loop = Loop(request, means, journal)
     try:
         found = loop.run()
-        best = found.best
-        final = None
-        if best is not None:
-            means.on_progress(Progress(stage="final", message=f"version {best.number} meets the hold-out"))
-            value = journal.step("final", "", lambda: examine(loop, best))
-            final = cast("Mapping[str, Json]", value)
+        shown, final = conclude(loop, journal)
     except NotUnderstood as e:
         return _told(request, means, journal, loop.found, "not_understood", str(e))
     except Cancelled:
         reason = f"it was cancelled: go on with --resume {research_id}"
         return _told(request, means, journal, loop.found, "cancelled", reason)
-    if best is None or final is None:
+    if shown is None or final is None:
         last = found.versions[-1].reason if found.versions else "nothing was written"
         return _told(request, means, journal, found, "failed", f"no version ran; the last one: {last}")
     gates = cast("Mapping[str, Json]", final["evaluation"])
     status: Status = "failed" if not final["ran"] else "passed" if gates["all_passed"] else "ran"
-    return _told(request, means, journal, found, status, str(final["reason"]), best, final)
+    return _told(request, means, journal, found, status, str(final["reason"]), shown, final)
 
 
 def _told(
@@ -77,12 +74,14 @@ def _told(
     found: Findings,
     status: Status,
     reason: str,
-    best: Version | None = None,
+    shown: Version | None = None,
     final: Mapping[str, Json] | None = None,
 ) -> ResearchResult:
     spent = found.spent
     if final is not None:
         spent = spent.add(read_spent(final["judging"]))
+    if spent.unpriced and request.budget.usd is not None:
+        found.notices.append(_UNBOUND)
     return ResearchResult(
         research_id=journal.research_id,
         status=status,
@@ -92,7 +91,7 @@ def _told(
         reason=reason,
         found=found,
         spans=request.grounds.splits.spans(),
-        best=best,
+        shown=shown,
         final=final,
         stored=means.store.get_run(str(final["run_id"])) if final is not None else None,
         spent=spent,

@@ -2,26 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import variance
 from typing import cast
 
-from ringfence.evaluators.robustness import BEFORE_HOLDOUT, COSTS_DOUBLED, HOLDOUT, PERTURBED
+from ringfence.evaluators.robustness import BEFORE_HOLDOUT, COSTS_DOUBLED, HOLDOUT, PERTURBED, same_trades
 from ringfence.trade.draft import Draft, read_draft
 from ringfence.trade.parameters import Parameter
 from ringfence.trade.run import Json, Run, plain
 from ringfence.verbs.backtest import Finished
+from ringfence.verbs.research.journal import Journal
 from ringfence.verbs.research.judging import evaluation_of
 from ringfence.verbs.research.loop import Findings, Loop
 from ringfence.verbs.research.objective import figures_of
 from ringfence.verbs.research.replies import Spent
-from ringfence.verbs.research.request import ResearchRequest
+from ringfence.verbs.research.request import Progress, ResearchRequest
 from ringfence.verbs.research.trial import Range, discounted, objection
-from ringfence.verbs.research.versions import Version, keep_lineage
+from ringfence.verbs.research.versions import Status, Version, keep_lineage
 
-_MOST_NEIGHBOURS = 3  # parameters that are moved
+_MOST_NEIGHBOURS = 3  # parameters that are moved and change a trade
+_MOST_MOVED = 8  # parameters that are moved at all
 _NEAR = 0.1  # of their value
+
+
+def conclude(loop: Loop, journal: Journal) -> tuple[Version | None, Mapping[str, Json] | None]:
+    """The version that is shown, and what is said of it: the best that runs on all of the data, or else the one that
+    was thought best. What ran on parts of it and fails on the whole gives way to the next best."""
+    found = loop.found
+    shown: tuple[Version, Mapping[str, Json]] | None = None
+    while (best := found.best) is not None:
+        loop.means.on_progress(Progress(stage="final", message=f"version {best.number} meets the hold-out"))
+        value = journal.step("final", "", partial(examine, loop, best))
+        final = cast("Mapping[str, Json]", value)
+        if not loop.means.author.revises:
+            best = found.mark(_filled(best, final))
+        if final["ran"]:
+            return best, final
+        status: Status = "few_trades" if final["few"] else "failed"
+        failed = found.mark(replace(best, status=status, reason=str(final["reason"])))
+        shown = shown or (failed, final)
+    return shown or (None, None)
+
+
+def _filled(version: Version, final: Mapping[str, Json]) -> Version:
+    """What was tried for the first time at the end, told with what that came to."""
+    kept, trades = cast("Mapping[str, Json]", final["kept"]), cast("int | None", final["trades"])
+    trial = replace(
+        version.trial,
+        trades=trades,
+        run_id=str(final["run_id"]),
+        strategy=str(kept["strategy"]),
+        version=cast(int, kept["version"]),
+    )
+    reason = version.reason if trades is None else "1 trade" if trades == 1 else f"{trades:,} trades"
+    evaluation = cast("Mapping[str, Json]", final["evaluation"])
+    return replace(version, trial=trial, reason=reason, evaluation=evaluation)
 
 
 def examine(loop: Loop, best: Version) -> Json:
@@ -37,7 +74,7 @@ def examine(loop: Loop, best: Version) -> Json:
         kept = replace(best, trial=replace(best.trial, version=version, strategy=draft.name))
         keep_lineage(loop.means.store, kept, None, now=loop.means.now())
     against = objection(run)
-    reruns = {} if against is not None else _reruns(request, range_, draft)
+    reruns = {} if against is not None else _reruns(request, range_, draft, run)
     judges = loop.judges()
     evaluation = evaluation_of(
         idea=found.idea,
@@ -47,16 +84,20 @@ def examine(loop: Loop, best: Version) -> Json:
         bars=whole,
         reruns=reruns,
         judges=judges,
+        min_trades=request.aim.min_trades,
     )
-    few = len(run.trades) < request.aim.min_trades
-    if against is None and few:
+    few = against is None and len(run.trades) < request.aim.min_trades
+    if few:
         reason = f"{len(run.trades)} trades are fewer than the {request.aim.min_trades} asked for"
     else:
         reason = run.reason if against is None else f"{against.type}: {against.message}"
     holdout = reruns.get(HOLDOUT)
     return {
         "run_id": run.run_id,
+        "kept": {"strategy": draft.name, "version": version},
         "ran": against is None and not few,
+        "few": few,
+        "trades": len(run.trades) if run.verdict in ("traded", "no_trades") else None,
         "reason": reason,
         "guidance": list(run.guidance),
         "metrics": plain(figures_of(run.metrics)),
@@ -70,7 +111,7 @@ def examine(loop: Loop, best: Version) -> Json:
     }
 
 
-def _reruns(request: ResearchRequest, range_: Range, draft: Draft) -> dict[str, Run]:
+def _reruns(request: ResearchRequest, range_: Range, draft: Draft, run: Run) -> dict[str, Run]:
     """The same under other conditions. The hold-out is met once; all else is tried on what comes before it."""
     splits = request.grounds.splits
     known = splits.before or splits.whole
@@ -79,9 +120,14 @@ def _reruns(request: ResearchRequest, range_: Range, draft: Draft) -> dict[str, 
         found[BEFORE_HOLDOUT] = range_.run(draft, splits.before, lookahead=False).run
         found[HOLDOUT] = range_.run(draft, splits.holdout, lookahead=False).run
     found[COSTS_DOUBLED] = range_.run(draft, known, lookahead=False, costs=2.0).run
+    own, telling = found.get(BEFORE_HOLDOUT, run), set[str]()
     for name, value in neighbours(draft.parameters):
+        if len(telling - {name}) >= _MOST_NEIGHBOURS:
+            break
         again = range_.run(draft, known, lookahead=False, parameters={name: value}).run
         found[f"{PERTURBED}{name}={value:g}"] = again
+        if not same_trades(again, own):  # a number that decides nothing must not stand before one that does
+            telling.add(name)
     return found
 
 
@@ -95,7 +141,7 @@ def neighbours(parameters: tuple[Parameter, ...]) -> list[tuple[str, float]]:
     """The first numbers among them, a tenth down and a tenth up, within their ranges."""
     found: list[tuple[str, float]] = []
     numbers = [p for p in parameters if isinstance(p.default, (int, float)) and not isinstance(p.default, bool)]
-    for parameter in numbers[:_MOST_NEIGHBOURS]:
+    for parameter in numbers[:_MOST_MOVED]:
         value = cast(float, parameter.default)
         far = max(1, round(abs(value) * _NEAR)) if isinstance(value, int) else abs(value) * _NEAR
         for moved in (value - far, value + far):

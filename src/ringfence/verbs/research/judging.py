@@ -54,6 +54,7 @@ def evaluation_of(
     bars: Bars,
     reruns: Mapping[str, Run] | None = None,
     judges: Judge | None = None,
+    min_trades: int = 1,
 ) -> dict[str, Json]:
     """In the shape that the faces print."""
     case = Case(
@@ -67,7 +68,7 @@ def evaluation_of(
         reruns=reruns or {},
         indicators={name: _values(curve) for name, curve in finished.run.indicators.items()},
     )
-    told = evaluate(case, judges=judges).to_json()
+    told = evaluate(case, judges=judges, min_trades=min_trades).to_json()
     return {**{name: value for name, value in told.items() if name != "verdicts"}, "results": told["verdicts"]}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn, cast, get_args
@@ -23,6 +24,8 @@ from ringfence.verbs.research.versions import Status, Version, diff_of, keep_lin
 
 MOST_REPAIRS = 10
 _CUT = "the reply was cut off before the program's end, and half a program is none: write a shorter one"
+_NO_PROGRAM = "the reply holds no program: answer with the whole program in one ```python block"
+_LINE = re.compile(r"^line \d+: ")
 _SAME_ERRORS = 3  # in a row: the error, its repair, and the other way that was taken then
 
 
@@ -50,9 +53,26 @@ class Findings:
 
     @property
     def best(self) -> Version | None:
-        """By the objective on validation data; the earlier of equals."""
+        """Of those that keep the numbers of the idea, or of all where none does: by the objective on validation data;
+        the earlier of equals."""
         able = [v for v in self.versions if v.status == "ran"]
         return max(able, key=lambda v: (_rank(v), -v.number), default=None)
+
+    @property
+    def passed_over(self) -> list[str]:
+        """Why what has the highest score is not the best."""
+        best = self.best
+        better = [v for v in self.versions if v.status == "ran" and best is not None and _score(v) > _score(best)]
+        return [
+            f"version {v.number} has a higher score ({_score(v):.4g}) and does not keep the numbers of the idea, so it "
+            "is not the best"
+            for v in better
+        ]
+
+    def mark(self, version: Version) -> Version:
+        """Put what is known now of a version in the place of what was."""
+        self.versions[version.number - 1] = version
+        return version
 
     @property
     def tried(self) -> list[Version]:
@@ -76,14 +96,14 @@ class Loop:
         self.found = Findings(idea=request.idea, notices=list(request.grounds.splits.notes))
         self._bandit = Bandit()
         self._iteration = 1
+        self._notices: list[str] = []  # of replies whose version is still to come
 
     def run(self) -> Findings:
         """NotUnderstood where the idea gives no strategy."""
         try:
             self._read_idea()
             brief = Brief(role="code", idea=self.found.idea, data=self._data, notes=self._noted())
-            if self._write(brief, None, None) is None:
-                self._end("the author gave up on it")
+            self._write(brief, None, None)
             while self.means.author.revises:
                 self._check_bounds(between=True)
                 self._iteration += 1
@@ -104,6 +124,7 @@ class Loop:
             self.found.description, self.found.reading = plain_words.description, plain_words.text
             return
         reply = self._ask(Brief(role="research", idea=self.found.idea, data=self._data))
+        self.found.notices += self._noticed()
         parsed = reply.parsed or {}
         rules = [str(rule) for rule in cast("list[Json]", parsed.get("rules") or [])]
         if reply.stop_reason != "end" or not rules:
@@ -129,8 +150,9 @@ class Loop:
             if attempt:
                 self._check_bounds(between=False)
             reply = self._ask(brief)
-            if reply.stop_reason == "refused":
-                if parent is None and not attempt:
+            if reply.stop_reason == "refused" and not attempt:
+                if parent is None:
+                    self.found.notices += self._noticed()
                     raise NotUnderstood(reply.text)
                 self.found.notices.append(f"the author gave up on a {brief.role} brief: {reply.text[:300]}")
                 return None
@@ -145,8 +167,8 @@ class Loop:
             if last.times >= _SAME_ERRORS:
                 self._end(f"the same error {last.times} times in a row: {error.type}: {error.message[:200]}")
             tried = tuple(briefs.history_line(v) for v in self.found.versions)
-            brief = briefs.repair(brief, version.code, last, tried)
-            origin = version
+            brief = briefs.repair(brief, version.code or brief.code, last, tried)
+            origin = version if version.code else origin
         return self._end(f"{MOST_REPAIRS} repairs did not make it run")
 
     def _try(self, reply: Reply, role: Role, parent: Version | None, kind: Change | None) -> Version:
@@ -157,7 +179,7 @@ class Loop:
         if reply.description is not None:
             self.found.reading = reply.text
         twin = self._twin(code)
-        trial, status, reason = self._judge(code if reply.stop_reason == "end" else "", number, twin)
+        trial, status, reason = self._judge(reply, number, twin)
         version = Version(
             number=number,
             iteration=self._iteration,
@@ -169,17 +191,25 @@ class Loop:
             change=kind,
             parent=parent.number if parent else None,
             said=_said(reply),
-            diff=diff_of(parent.code, code, (f"version {parent.number}", f"version {number}")) if parent else "",
+            diff=diff_of(parent.code, code, (f"version {parent.number}", f"version {number}"))
+            if parent and code
+            else "",
             score=None if status == "failed" else self.request.aim.score(trial.validation),
+            notices=tuple(told for told in self._noticed() if not _says_again(told, trial)),
         )
         if status == "ran":
             version = replace(version, evaluation=self._evaluate(version))
+            if not version.keeps_numbers:
+                version = replace(version, reason=f"{reason}, and the numbers of the idea are not kept")
         if twin is None:
             keep_lineage(self.means.store, version, self.found.ancestor(version), now=self.means.now())
         return self._add(version)
 
-    def _judge(self, code: str, number: int, twin: Version | None) -> tuple[Trial, Status, str]:
-        if not code:
+    def _judge(self, reply: Reply, number: int, twin: Version | None) -> tuple[Trial, Status, str]:
+        code = reply.code or ""
+        if reply.stop_reason == "refused":
+            return Trial(stage="parse", error=ErrorSeen(type="NoProgram", message=_NO_PROGRAM)), "failed", _NO_PROGRAM
+        if not code or reply.stop_reason != "end":
             return Trial(stage="parse", error=ErrorSeen(type="Truncated", message=_CUT)), "failed", _CUT
         if twin is not None and twin.trial.error is None:
             return twin.trial, "not_new", f"it is not new: it is the same program as version {twin.number}"
@@ -199,18 +229,20 @@ class Loop:
         for other in self.found.versions if self.means.author.revises else ():
             if other.status == "ran" and overlap(other.trial.footprints, trial.footprints) >= SAME_TRADES:
                 return "not_new", f"it is not new: it makes the trades of version {other.number}"
-        if trial.trades < self.request.aim.min_trades and self.means.author.revises:
+        if trial.trades is None:  # the offline author's: it is measured at the end
+            return "ran", "it runs"
+        if trial.trades < self.request.aim.min_trades:
             return "few_trades", f"{trial.trades} trades are fewer than the {self.request.aim.min_trades} asked for"
-        return "ran", f"{trial.trades:,} trades" if self.means.author.revises else "it runs"
+        return "ran", f"{trial.trades:,} trades"
 
     def _twin(self, code: str) -> Version | None:
         """An earlier program that differs from this one in names and comments alone."""
         mark = fingerprint(code)
         return next((v for v in self.found.versions if mark and v.trial.fingerprint == mark), None)
 
-    def _evaluate(self, version: Version) -> Mapping[str, Json]:
+    def _evaluate(self, version: Version) -> Mapping[str, Json] | None:
         if not self.means.author.revises:  # nobody is there to be told of it before the end
-            return {"results": []}
+            return None
         judges = self.judges(self._leave_models(version))
 
         def judge() -> Json:
@@ -249,7 +281,7 @@ class Loop:
         if self._iteration >= self.request.budget.iterations:
             return "the best version is judged at the end"
         best = self.found.best
-        return "" if best is None or _rank(version) > _rank(best) else "it is not the best so far"
+        return "" if best is None or _score(version) > _score(best) else "it is not the best so far"
 
     def _add(self, version: Version) -> Version:
         self.found.versions.append(version)
@@ -290,9 +322,11 @@ class Loop:
         if aim.target is not None and best is not None and best.score is not None and best.score >= aim.target:
             return f"the target is reached: {aim.objective} {best.score:.4g} on validation data"
         if self._iteration >= self.request.budget.iterations:
-            return f"{self._iteration:,} iterations are done"
+            return "1 iteration is done" if self._iteration == 1 else f"{self._iteration:,} iterations are done"
         since = self._iteration - (best.iteration if best is not None else 0)
-        return f"{since} iterations in a row gave nothing better" if since >= aim.patience else ""
+        if since < aim.patience:
+            return ""
+        return "1 iteration gave nothing better" if since == 1 else f"{since} iterations in a row gave nothing better"
 
     def _end(self, reason: str) -> NoReturn:
         self.found.stopped = str(self._journal.step("stop", reason, lambda: reason))
@@ -310,18 +344,33 @@ class Loop:
         except BudgetError as e:
             self._end(str(e))
         self.found.spent = self.found.spent.plus(reply)
-        known = self.found.notices
-        known += [notice for notice in reply.notices if notice not in known]
+        self._notices += reply.notices
         if reply.model and reply.model not in self.found.models:
             self.found.models.append(reply.model)
         return reply
+
+    def _noticed(self) -> tuple[str, ...]:
+        """What replies came with since this was last asked."""
+        told, self._notices = tuple(dict.fromkeys(self._notices)), []
+        return told
 
     def _tell(self, stage: str, message: str, version: int = 0) -> None:
         self.means.on_progress(Progress(stage=stage, message=message, version=version))
 
 
-def _rank(version: Version) -> float:
+def _rank(version: Version) -> tuple[bool, float]:
+    return version.keeps_numbers, _score(version)
+
+
+def _score(version: Version) -> float:
     return float("-inf") if version.score is None else version.score
+
+
+def _says_again(notice: str, trial: Trial) -> bool:
+    """What is wrong with a text is said by the trial's error, with the line in the program and not in the reply."""
+    if trial.stage != "parse" or trial.error is None:
+        return False
+    return _LINE.sub("", trial.error.message.partition(";")[0]) in notice
 
 
 def _said(reply: Reply) -> str:

@@ -43,7 +43,8 @@ class IdeaLine:
     pass_rate: float = 0.0
     average_score: float = 0.0
     data_sets: Sequence[Json] = ()
-    usd: float = 0.0
+    usd: float | None = 0.0  # None where nobody knows
+    unpriced: bool = False  # some of it has no known price
     resumed: bool = False
 
     def to_json(self) -> dict[str, Json]:
@@ -139,7 +140,8 @@ class Many:
             pass_rate=float(cast(float, gates["pass_rate"])),
             average_score=float(cast(float, gates["average_score"])),
             data_sets=cast("Sequence[Json]", final.get("data_sets", ())),
-            usd=result.spent.usd,
+            usd=result.spent.known_usd,
+            unpriced=bool(result.spent.unpriced),
         )
 
     def _settle(self, future: Future[IdeaLine | None], idea: Idea, on_fault: OnFault) -> IdeaLine | None:

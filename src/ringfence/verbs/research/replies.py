@@ -15,10 +15,31 @@ from ringfence.verbs.research.journal import Journal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
+    """`usd` is what is known of it: replies whose price nobody knows are counted in `unpriced`."""
+
     tokens: int = 0
     usd: float = 0.0
     requests: int = 0
     unpriced: int = 0
+
+    @property
+    def known_usd(self) -> float | None:
+        """None where there is something to pay and nobody knows how much."""
+        return None if self.unpriced and not self.usd else self.usd
+
+    @property
+    def money(self) -> str:
+        if self.known_usd is None:
+            return "price unknown"
+        return f"at least {self.usd:.4f} USD" if self.unpriced else f"{self.usd:.4f} USD"
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "tokens": self.tokens,
+            "usd": self.known_usd,
+            "requests": self.requests,
+            "unpriced": self.unpriced,
+        }
 
     def plus(self, reply: Reply) -> Spent:
         return Spent(

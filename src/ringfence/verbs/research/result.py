@@ -31,9 +31,9 @@ class ResearchResult:
     reason: str  # in one sentence: how it ended
     found: Findings
     spans: Mapping[str, str] = field(default_factory=dict)  # which part of the data is when
-    best: Version | None = None
+    shown: Version | None = None  # the one that met all of the data: the best, or what was thought so and failed there
     final: Mapping[str, Json] | None = None
-    stored: StoredRun | None = None  # the best version on all of the data
+    stored: StoredRun | None = None  # that version on all of the data
     spent: Spent = field(default_factory=Spent)
     seconds: float = 0.0
 
@@ -43,9 +43,21 @@ class ResearchResult:
         return self.status in ("passed", "ran")
 
     @property
+    def best(self) -> Version | None:
+        return self.shown if self.produced else None
+
+    @property
     def code(self) -> str | None:
-        shown = self.best or (self.found.versions[-1] if self.found.versions else None)
+        written = [version for version in self.found.versions if version.code]
+        shown = self.shown or (written[-1] if written else None)
         return shown.code if shown is not None else None
+
+    @property
+    def notices(self) -> list[str]:
+        """Of the whole, and of the version that is shown; those of the others are with them."""
+        shown = self.shown or (self.found.versions[-1] if self.found.versions else None)
+        over = self.found.passed_over if self.produced else []
+        return list(dict.fromkeys([*self.found.notices, *(shown.notices if shown is not None else ()), *over]))
 
     @property
     def evaluation(self) -> Mapping[str, Json]:
@@ -56,7 +68,7 @@ class ResearchResult:
     def warnings(self) -> list[str]:
         run = self.stored.json.get("warnings") if self.stored is not None else ()
         said = [str(words) for words in run] if isinstance(run, Sequence) and not isinstance(run, str) else []
-        return list(dict.fromkeys([*self.found.notices, *said]))
+        return list(dict.fromkeys([*self.notices, *said]))
 
     def to_json(self) -> dict[str, Json]:
         code, found = self.code, self.found
@@ -86,7 +98,7 @@ class ResearchResult:
             "selection": (self.final or {}).get("selection"),
             "data_sets": (self.final or {}).get("data_sets", []),
             "stopped": found.stopped,
-            "usage": plain(self.spent),
+            "usage": self.spent.to_json(),
             "seconds": self.seconds,
             "warnings": self.warnings,
         }

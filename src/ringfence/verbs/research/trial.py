@@ -42,7 +42,7 @@ class Trial:
     version: int | None = None  # among the texts of its strategy in the store
     train: Mapping[str, float | None] = field(default_factory=dict)
     validation: Mapping[str, float | None] = field(default_factory=dict)
-    trades: int = 0
+    trades: int | None = None  # over training and validation; None where it did not get that far
     footprints: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
 
@@ -99,7 +99,7 @@ class Range:
         made = replace(made, run_id=run.run_id, strategy=draft.name, version=saved)
         error = objection(run)
         if error is not None:
-            return replace(made, error=error)
+            return replace(made, error=error, trades=len(run.trades) if run.verdict in _RAN else None)
         made = replace(
             made,
             train=figures_of(run.metrics),
@@ -113,7 +113,7 @@ class Range:
             later = self.run(draft, splits.validation, lookahead=False).run
             if later.verdict not in _RAN:
                 return replace(made, stage="validation", error=_failure(later))
-            made = replace(made, validation=figures_of(later.metrics), trades=made.trades + len(later.trades))
+            made = replace(made, validation=figures_of(later.metrics), trades=len(run.trades) + len(later.trades))
         return replace(made, stage="done")
 
     def run(

@@ -35,6 +35,13 @@ class Version:
     diff: str = ""
     score: float | None = None  # the objective on validation data
     evaluation: Mapping[str, Json] | None = field(default=None)
+    notices: tuple[str, ...] = ()  # of the replies that led to it
+
+    @property
+    def keeps_numbers(self) -> bool:
+        """Whether what the idea asks for by number and name is in it, as far as that was judged."""
+        shut = (self.evaluation or {}).get("gates_shut")
+        return not (isinstance(shut, Mapping) and "parameters" in shut)
 
     def to_json(self) -> dict[str, Json]:
         error = self.trial.error
@@ -59,6 +66,7 @@ class Version:
             "run_id": self.trial.run_id,
             "version": self.trial.version,
             "evaluation": None if self.evaluation is None else plain(self.evaluation),
+            "notices": list(self.notices),
         }
 
 
