@@ -86,7 +86,7 @@ class LlmAgent:
         if tally.cost_usd is None and self._config.limits.money:
             unpriced.append(
                 f"the price of {tally.model} is not known: its tokens are counted and no money, so a limit in USD "
-                "cannot hold; set RINGFENCE_MODEL_RUN_TOKENS or RINGFENCE_MODEL_DAY_TOKENS"
+                "cannot hold; use --max-tokens, RINGFENCE_MODEL_RUN_TOKENS or RINGFENCE_MODEL_DAY_TOKENS"
             )
         return Reply(
             text=text or (f"{tally.model} declined to answer." if answer.stop_reason == "refused" else ""),
