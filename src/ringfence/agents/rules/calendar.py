@@ -166,6 +166,18 @@ def recurring(r: Reader) -> OnSchedule | EveryBars | None:
     return None
 
 
+def _at_turn(r: Reader, on: str) -> str:
+    """yearly at the end of December, at the start of January."""
+    with r.trying() as attempt:
+        if r.take("AT", "ON", "IN"):
+            edge = r.peek()
+            month = _end_of_month(r, "FIRST", "LAST", "PREVIOUS")
+            if month == (1 if edge.kind == "FIRST" else 12):
+                attempt.keep()
+                return "first" if edge.kind == "FIRST" else "last"
+    return on
+
+
 def _every_january(r: Reader) -> OnSchedule | None:
     return OnSchedule(every="year") if r.take_all("EVERY", "JANUARY") or r.take_all("IN", "JANUARY") else None
 
@@ -189,6 +201,7 @@ def schedule(r: Reader) -> Condition | None:
                 on, read = _on_day(r, on)
                 if read and period_ != "week" and on not in ("first", "last"):
                     return None  # which Monday of the month?
+                on = _at_turn(r, on) if token.kind == "YEARLY" and not read else on
                 if not read and r.at("ON") and r.at(*DAYS, ahead=1):
                     return None
             attempt.keep()
@@ -306,7 +319,7 @@ def hours(r: Reader) -> Condition | None:
         r.take("ONLY")
         r.take("DURING")
         timed = r.take("TIME_IS")
-        ranged = r.take("BETWEEN", "FROM") is not None
+        ranged = r.take("BETWEEN", "FROM") is not None or (r.at("TO", ahead=1) and r.at("TIME", ahead=2))
         if ranged and not r.at("TIME"):
             return None
         if (ranged or r.peek(-1).kind == "DURING") and (start := r.take("TIME")):

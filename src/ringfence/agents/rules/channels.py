@@ -127,7 +127,11 @@ def _last_band(r: Reader, where: str, first: int) -> Line:
     if last is None:
         raise r.ask("which band?", ["the lower Bollinger band", "the lower Keltner channel"], first)
     made = replace(last, part=SIDES[where], ago=1 if last.name == "donchian" else 0)
-    return channel_settings(r, made) if r.at("(") else made
+    again = channel_settings(r, made) if r.at("(") else made
+    numbers = sum(token.kind == "NUM" for token in r.tokens[first : r.i])
+    if again.values != made.values and numbers < 2:
+        raise r.ask(f"two periods for the {KINDS[made.name].english}", ["say all of its settings with its name"], first)
+    return again
 
 
 def _both_settings(r: Reader) -> tuple[float, float] | None:

@@ -11,6 +11,7 @@ from ringfence.agents.rules.collected import Collected
 from ringfence.agents.rules.conditions import all_of
 from ringfence.agents.rules.facts import owned, set_apart
 from ringfence.agents.rules.frames import stated
+from ringfence.agents.rules.own_settings import one_indicator
 from ringfence.agents.rules.pairs import pair
 from ringfence.agents.rules.portfolio import allocation
 from ringfence.agents.rules.reader import Question, Reader
@@ -27,15 +28,18 @@ from ringfence.trade.description.model import (
     AllIn,
     AllOf,
     Condition,
+    Cross,
     Description,
     Entry,
     EveryBars,
     Exit,
     FixedCash,
     FixedShares,
+    InHours,
     Line,
     Not,
     OnSchedule,
+    OnWeekdays,
     RiskPerTrade,
     Rotation,
     Signals,
@@ -117,6 +121,8 @@ def _attempt(
         )
     except RecursionError:
         return Misread(reason="the request is nested too deeply: use fewer brackets")
+    if isinstance(made, Description):
+        made = one_indicator(made, reader.own)
     if isinstance(made, Description) and (unused := unused_line(made, about)):
         made = f"it speaks of {unused}, and no rule uses that: say what it is to do"
     if isinstance(made, str):
@@ -218,6 +224,8 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     symbols = tuple(said.symbols)
     entries = [Entry(side=e.side, when=all_of([e.when, *said.filters])) for e in dict.fromkeys(said.entries)]
     exits = _sided(entries, list(dict.fromkeys(said.exits)))
+    if not _both_end(entries, exits, said.bare):
+        return "it goes long and short: say when to exit longs, and when to exit shorts"
     if said.held and not exits:
         exits = [Exit(side="long", when=Not(part=part)) for part in said.held]
     if said.kept and exits:
@@ -275,6 +283,18 @@ def _sided(entries: list[Entry], exits: list[Exit]) -> list[Exit]:
     """A bare exit ends what there is: where only short sales are made, those."""
     sides = {entry.side for entry in entries}
     return [replace(e, side="short") if sides == {"short"} else e for e in exits]
+
+
+def _both_end(entries: list[Entry], exits: list[Exit], bare: Sequence[Condition]) -> bool:
+    """Exit at 15:45, on Fridays: of a strategy that goes both ways, whichever position there is."""
+    if {e.side for e in entries} != {"long", "short"} or any(e.side == "short" for e in exits):
+        return True
+    for when in bare:
+        either = isinstance(when, Cross) and when.direction == "either"
+        if not either and not isinstance(when, (InHours, OnWeekdays, OnSchedule)):
+            return False
+        exits.append(Exit(side="short", when=when))
+    return True
 
 
 def _scheduled(when: Condition) -> bool:

@@ -9,6 +9,7 @@ from ringfence.agents.rules.operands import pair_of_averages
 from ringfence.agents.rules.reader import Reader
 from ringfence.trade.description.model import Condition, Cross, Line
 
+GOLDEN = (Line(name="sma", values=(50,)), Line(name="sma", values=(200,)))
 _GOLDEN = {"GOLDEN_CROSS": "above", "DEATH_CROSS": "below"}
 
 
@@ -20,11 +21,16 @@ def golden(r: Reader) -> Condition | None:
         token = r.take(*_GOLDEN)
         if token is None:
             return None
-        fast, slow = Line(name="sma", values=(50,)), Line(name="sma", values=(200,))
+        fast, slow = r.golden or GOLDEN
         with r.trying() as named:
             bracket = r.take("OF", "(")
             if bracket is not None and (found := pair_of_averages(r)) and (bracket.kind == "OF" or r.take(")")):
-                fast, slow = found
+                earlier = any(one.kind in _GOLDEN and one.start < token.start for one in r.tokens)
+                if r.golden is None and earlier and found != GOLDEN:
+                    raise r.ask(
+                        "of which averages is the cross before?", ["a golden cross of the 20 and 50 SMA"], r.i - 1
+                    )
+                fast, slow = r.golden = found
                 named.keep()
         r.take("HAPPENS")
         attempt.keep()

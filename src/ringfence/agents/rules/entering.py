@@ -7,6 +7,7 @@ from dataclasses import replace
 from ringfence.agents.rules.calendar import calendar, never_on
 from ringfence.agents.rules.collected import Collected, symbols
 from ringfence.agents.rules.conditions import all_of, condition, opposite
+from ringfence.agents.rules.crosses import GOLDEN
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import after_bars, guard
 from ringfence.agents.rules.leaving import leave
@@ -153,7 +154,7 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
                 _lasting(r, said, first)
                 or (r.take("OF", "IN", "INTO", "ON", "FOR") and symbols(r, said))
                 or symbols(r, said)
-                or frame(r)
+                or frame(r, bare=r.i > 0 and r.peek(-1).kind == "SYMBOL" and r.at("NUM"))
                 or _alone(r)
                 or r.take("IT", "POSITION", "LONG", "STOCKS", "SHARES", "NEXT_OPEN", "EQUALLY", "PER_TRADE", "PRICE")
                 or (not r.at("SYMBOL", "COLON", ahead=1) and r.take("TRADE"))
@@ -304,15 +305,16 @@ def golden(r: Reader, said: Collected) -> bool:
     if not r.at("GOLDEN_CROSS"):
         return False
     r.take("GOLDEN_CROSS")
-    if r.take("ON", "FOR", "IN") and not symbols(r, said):
+    if r.at("SYMBOL", "EVERY_SYMBOL", ahead=1) and r.take("ON", "FOR", "IN") and not symbols(r, said):
         return False
-    fast, slow = Line(name="sma", values=(50,)), Line(name="sma", values=(200,))
+    fast, slow = r.golden or GOLDEN
     if r.take("OF", "("):
         bracket = r.peek(-1).kind == "("
         found = pair_of_averages(r)
         if found is None or (bracket and not r.take(")")):
             return False
-        fast, slow = found
+        fast, slow = r.golden = found
+    r.take("IN") if r.at("STOP_MARK", ",", "AND", "END", ahead=1) else None  # golden cross in, death cross out
     if not r.at("STOP_MARK", ",", "AND", "END", "USE", "COLON"):
         return False
     r.it, r.right = fast, slow
@@ -336,9 +338,25 @@ def crossover(r: Reader, said: Collected) -> bool:
         return False
     up, down = (Cross(left=found[0], direction=way, right=found[1]) for way in _WAYS)
     said.entries.append(Entry(side="long", when=up))
-    said.exits.append(Exit(side="long", when=down))
+    if _both_ways(r):
+        said.entries.append(Entry(side="short", when=down))
+    else:
+        said.exits.append(Exit(side="long", when=down))
     r.entry = up
     return True
+
+
+def _both_ways(r: Reader) -> bool:
+    """…, long and short: …, in both directions: short where it would sell."""
+    with r.trying() as attempt:
+        r.skip(",", "USE", "AND")
+        bracket = r.take("(") is not None
+        named = r.take("LONG") and r.take("AND", "SLASH") and r.take("SHORT")
+        said = named or r.take("EITHER_WAY", "BOTH_CASES")
+        if said and (not bracket or r.take(")")) and r.at("END", "STOP_MARK", ",", "AND", "USE"):
+            attempt.keep()
+            return True
+    return False
 
 
 def _own_cross(r: Reader) -> tuple[Line, Line] | None:

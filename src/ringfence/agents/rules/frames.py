@@ -64,7 +64,7 @@ def _frame(r: Reader, *, bare: bool) -> str:
         r.take("SYMBOL") if r.at("BAR", ahead=1) and bare else None
         prices = r.take("PRICE") if r.peek().text == "prices" else None
         named = prices or r.take("BAR", "CHART") or r.take("CLOSE" if r.at("CHART", ahead=1) else "BAR")
-        if named is None and not (bare and r.at(*_ENDS, "USE", "(")):
+        if named is None and not (bare and r.at(*_ENDS, "USE", "(", "WHEN")):
             return ""
         r.take("CHART", "BAR")
         attempt.keep()

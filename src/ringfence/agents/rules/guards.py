@@ -142,6 +142,7 @@ def _noun_first(r: Reader, g: Guarding) -> bool:
         r.skip("AT", "OF", "IS", "BY", "COLON", "EQUALS", "USE", "TO", "ON", "FOR")
         rest = r.take("REST") is not None or rest
         r.skip("AT", "OF", "BY", "WHEN", "IT", "IS", "RISES", "FALLS", "GAIN", "LOSS")
+        r.take("MINUS") if token.kind in ("STOP", "STOP_SET") else None
         far = distance(r)
         if far is None:
             return False

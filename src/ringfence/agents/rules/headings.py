@@ -9,7 +9,7 @@ from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.lexicon import lexicon
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.reader import Reader, minutes
-from ringfence.agents.rules.settings import AVERAGES, NAMES
+from ringfence.agents.rules.settings import AVERAGES, NAMES, settings
 from ringfence.trade.description.catalogue import usual_line
 from ringfence.trade.description.model import Line
 
@@ -31,7 +31,7 @@ def heading(r: Reader, said: Collected) -> bool:
     while True:
         if _title(r):
             titled = True
-        elif named and _defaults(r):
+        elif named and (_defaults(r) or _settings_after(r, said)):
             pass
         elif opening and (titled or not named) and _subject(r, said):
             named = titled = True
@@ -92,6 +92,26 @@ def _subject(r: Reader, said: Collected) -> bool:
         remember(r, made)
         said.about.append(made)
     return True
+
+
+def _settings_after(r: Reader, said: Collected) -> bool:
+    """Ichimoku on USDJPY daily (9, 26, 52): of the line that the heading is about."""
+    about = said.about[-1] if said.about else None
+    if (
+        about is None
+        or not r.at("(")
+        or r.peek(-1).kind not in ("SYMBOL", "DAILY", "BAR", "CHART", "HOUR", "MINUTE", "FRAME", "HOURLY")
+    ):
+        return False
+    with r.trying() as attempt:
+        first = r.i
+        made = settings(r, about)
+        if r.i == first or about.values != usual_line(about.name).values:
+            return False
+        attempt.keep()
+        said.about[-1] = made
+        remember(r, made)
+        return True
 
 
 def remember(r: Reader, made: Line) -> None:

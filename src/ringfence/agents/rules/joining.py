@@ -41,6 +41,7 @@ _VERBS = (
     "AT_MOST",
     "REACHES",
 )
+_AVERAGES = ("SMA", "EMA", "WMA")
 _BEGINS = (
     "IT",
     "RSI",
@@ -94,6 +95,19 @@ def _one_symbol(tokens: list[Token], pair: int) -> bool:
     return kinds[:1] == ["SYMBOL"] and kinds[1:2] not in (["AND"], ["SLASH"], ["AGAINST"], ["SYMBOL"])
 
 
+def _crossed(tokens: list[Token], x: int) -> bool:
+    """Two averages, the first with its period, and then that they cross."""
+    before = [token.kind for token in tokens[max(0, x - 4) : x]]
+    first = before[-2:] in ([name, "NUM"] for name in _AVERAGES) or (
+        before[:1] and before[0] in _AVERAGES and before[1:] == ["(", "NUM", ")"]
+    )
+    kinds = [token.kind for token in tokens[x + 1 : x + 7]]
+    if not first or "CROSS" not in kinds:
+        return False
+    second = [kind for kind in kinds[: kinds.index("CROSS")] if kind not in ("(", ")")]
+    return second == ["NUM"] or (len(second) == 2 and second[0] in _AVERAGES and second[1] == "NUM")
+
+
 def arrows(tokens: list[Token]) -> list[Token]:
     """RSI < 30 => buy; RSI < 30 = long; entry = RSI < 30. One and a half ATR is 1.5 of them."""
     made: list[Token] = []
@@ -133,6 +147,21 @@ def arrows(tokens: list[Token]) -> list[Token]:
         elif token.text == "fixed" and last is not None and last.text[-1:] in "kK" and last.kind == "NUM":
             made[-1] = replace(last, kind="MONEY", end=token.end)  # 10k fixed per trade
             continue
+        elif token.text == "fixed" and after is not None and after.kind == "MONEY":
+            continue  # a fixed $5,000
+        elif token.text == "x" and _crossed(tokens, n):
+            token = replace(token, kind="AND")  # WMA(9) x WMA(21) crossover
+        elif token.text == "fixed" and last is not None and last.kind == "MONEY":
+            made[-1] = replace(last, end=token.end)
+            continue
+        elif token.text == "off" and [t.kind for t in made[-3:]] == ["INVEST", "NUM", "PERCENT"]:
+            if made[-3].text in ("take", "taking"):
+                made[-3] = replace(made[-3], kind="SELL")  # take 50 % off at 2R
+                made[-1] = replace(last or token, end=token.end)
+                continue
+        elif token.text in ("beats", "beat") and "ROC" in [t.kind for t in tokens[n + 1 : n + 5]]:
+            if any(t.kind == "ROC" for t in made[-2:]):
+                token = replace(token, kind="ABOVE")  # its 3-month return beats SPY's 3-month return
         elif token.text == "instead" and any(t.kind == "OTHERWISE" for t in made):
             continue  # else hold IEF instead
         made.append(token)

@@ -58,7 +58,8 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
         r.i -= 1
     r.take("ANOTHER")
     side: Side = "short" if token is not None and token.kind == "COVER" else "long"
-    if token is not None and token.kind == "EXIT" and r.at("SHORT", "LONG"):
+    sided = token is not None and token.kind == "EXIT" and r.at("SHORT", "LONG")
+    if sided:
         side = "short" if r.take("SHORT", "LONG").kind == "SHORT" else "long"  # type: ignore[union-attr]
     said.left.add(side)
     portion = portion_of(r)
@@ -102,6 +103,8 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
                 found.append(part)
             attempt.keep()
             read = True
+    if found and token is not None and token.kind == "EXIT" and not sided and "long" not in token.text:
+        said.bare.append(any_of(found))
     if found:
         said.exits.append(
             Exit(
@@ -151,9 +154,9 @@ def _rule(r: Reader, *, bare: bool) -> Condition | None:
     """when …, on …, and after "or" also without one."""
     first = r.i
     with r.trying() as attempt:
-        dated = r.at("AT") and r.at("TIME", "FIRST", "LAST", ahead=1)
+        dated = r.at("AT", "BY") and r.at("TIME", "FIRST", "LAST", ahead=1)
         word = r.take("WHEN", "AT") if not dated else None
-        if word is None and r.at("ON", "AT", "EVERY", "AFTER", "BEFORE", "MONTH_END", "MONTHLY", "WEEKLY"):
+        if word is None and r.at("ON", "AT", "BY", "EVERY", "AFTER", "BEFORE", "MONTH_END", "MONTHLY", "WEEKLY"):
             part = calendar(r)
             if part is not None:
                 attempt.keep()

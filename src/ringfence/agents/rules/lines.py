@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.channels import band, cloud, extreme
+from ringfence.agents.rules.own_settings import PARTS, first_setting, own_setting, place
 from ringfence.agents.rules.reader import UNITS, Reader, minutes, period
 from ringfence.agents.rules.scales import plain, scale
 from ringfence.agents.rules.settings import (
@@ -23,6 +24,7 @@ from ringfence.trade.description.catalogue import KINDS, PRICES, SOURCED, usual_
 from ringfence.trade.description.echo import BEFORE_THIS_BAR
 from ringfence.trade.description.model import Line
 
+_DIRECTIONAL = ("adx", "plus_di", "minus_di")  # of one period, unless each has its own
 _WINDOWS = ("previous", "prior", "last", "past", "preceding", "most recent")
 
 
@@ -134,7 +136,7 @@ def _named(r: Reader, against: Line | None, side: str) -> Line | None:
     given = prefix_period(r)
     r.take("NEW")
     made = _by_name(r, given, against, side)
-    if made is None or (given is not None and given not in made.values[: 2 if made.part == "base" else 1]):
+    if made is None or (given is not None and given not in (*made.values[:1], *made.values[place(made) :][:1])):
         r.i = start
         return None
     return made
@@ -149,16 +151,11 @@ def _by_name(r: Reader, given: int | None, against: Line | None, side: str) -> L
         return _simple(r, token.kind, given, token.text)
     token = r.take(*PARTED)
     if token is not None:
-        return _parted(r, token.kind, given)
+        return _parted(r, token.kind, given, against)
     if r.take("SIGNAL_LINE"):
         whose = next((one for one in (against, r.it, r.right) if one and one.name in ("macd", "stochastic")), None)
         part = "d" if whose and whose.name == "stochastic" else "signal"
-        made = replace(whose or usual_line("macd"), part=part, ago=0)
-        first = r.i
-        said = settings(r, made) if r.at("(") else made
-        if said != made and whose is not None:
-            raise r.ask(f"two settings for the {KINDS[made.name].english}", ["say them with its name"], first)
-        return said
+        return own_setting(r, replace(whose or usual_line("macd"), part=part, ago=0), given, whose)
     edge = cloud(r, side)
     if edge is not None:
         return edge
@@ -187,46 +184,39 @@ def _said(r: Reader, made: Line, *, explicit: bool = False) -> Line:
     usual = usual_line(made.name).values
     if made.name == "macd" and made.values[0] >= made.values[1]:
         raise r.ask("the first average of the MACD is the faster one", ["MACD(12, 26, 9)"], r.i - 1)
+    bare = not explicit and r.peek(-1).kind not in (")", "NUM", *UNITS)
+    other = next((r.known[name] for name in _DIRECTIONAL if name in r.known and name != made.name), None)
+    if bare and made.name in _DIRECTIONAL and made.name not in r.known and other is not None:
+        raise r.ask(f"over how many bars is the {KINDS[made.name].english}?", ["+DI(10), -DI(10), ADX(10)"], r.i - 1)
     if made.values != usual:
         r.known[made.name] = made.values
-    elif made.name in r.known and not explicit and r.peek(-1).kind not in (")", "NUM", *UNITS):
+    elif made.name in r.known and bare:
         r.notices.append(f"{KINDS[made.name].english} without a period is the one named before")
         return replace(made, values=r.known[made.name])
     return made
 
 
-def _parted(r: Reader, kind: str, given: int | None) -> Line:
-    first = r.i
+def _parted(r: Reader, kind: str, given: int | None, against: Line | None) -> Line:
+    first, text = r.i, r.peek(-1).text
     name, part = PARTED[kind]
     made = usual_line(name, part)
+    if kind in PARTS:
+        made = own_setting(r, made, given, against)
+        return _said(r, made, explicit=True)
     if given is not None and made.values:
-        made = replace(made, values=_with_period(made, given))
+        made = replace(made, values=(given, *made.values[1:]))
     words = PART_WORDS.get(name, {})
-    made = _own_setting(r, made) if kind in ("KIJUN", "SPAN_A", "SPAN_B") else settings(r, made)
-    if given is not None and made.values and made.values != _with_period(made, given):
+    made = settings(r, made)
+    if given is not None and made.values and made.values[0] != given:
         raise r.ask(f"two periods for the {KINDS[name].english}", ["say one of them"], first)
+    first_setting(r, kind, name, text)
+    told = r.i > first or given is not None
     made = _said(r, made, explicit=given is not None) if made.values else made
     token = r.take(*words) if words else None
     if token is not None:
-        made = replace(settings(r, made), part=words[token.kind])
+        made = replace(made, part=words[token.kind])
+        made = own_setting(r, made, None, made) if told and r.at("(") else settings(r, made)
     return made
-
-
-def _with_period(made: Line, given: int) -> tuple[float, ...]:
-    if made.part == "base":
-        return (made.values[0], given, *made.values[2:])
-    return (given, *made.values[1:])
-
-
-def _own_setting(r: Reader, made: Line) -> Line:
-    """Kijun(26): one number is its own period, which is not the first of Ichimoku's."""
-    first = r.i
-    given = settings(r, made)
-    if r.i == first or given.values[1:] != made.values[1:]:
-        return given
-    if made.part != "base":
-        raise r.ask(f"which setting of the {made.part.replace('_', ' ')}?", ["Ichimoku (9, 26, 52)"], first)
-    return replace(made, values=(made.values[0], given.values[0], *made.values[2:]))
 
 
 def _average(r: Reader, given: int | None, against: Line | None) -> Line | None:

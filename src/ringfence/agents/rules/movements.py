@@ -147,6 +147,7 @@ def _stretch(r: Reader, kind: str) -> int | None:
         return None
     if number is None:
         r.take("FOR")
+        r.take("AT_LEAST")
         return period(r)
     unit = unit or r.take(*UNITS)
     r.take("CONSECUTIVE")

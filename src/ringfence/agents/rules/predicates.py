@@ -34,6 +34,8 @@ from ringfence.trade.description.model import (
 
 _OVER = ("END", "STOP_MARK", ",", "AND", "USE", "SELL", "EXIT", ")", "THEN", "IN", "FOR")  # where a rule is over
 
+_YESTERDAY = ("day before", "yesterday", "previous day", "prior day", "previous bar", "prior bar", "preceding day")
+
 
 def predicate(r: Reader) -> Condition | None:
     for read in (
@@ -240,9 +242,27 @@ def _verb(r: Reader, left: Operand, first: int, *, pronoun: bool) -> Condition |
             made = read(r, left, first)
             if made is not None:
                 attempt.keep()
-                made = where(r, _remember(r, made, left, first, pronoun=pronoun))
+                made = _since_before(r, where(r, _remember(r, made, left, first, pronoun=pronoun)))
+                if getattr(left, "name", "") == "close" and isinstance(made, (Compare, Cross)):
+                    made = replace(made, left=left) if r.take("CLOSING_BASIS") else made
                 return Not(part=made) if negated else made
     return None
+
+
+def _since_before(r: Reader, made: Condition) -> Condition:
+    """closes above its average having closed below it the day before: a cross."""
+    if not isinstance(made, Compare) or made.level not in ("above", "below") or not isinstance(made.right, Line):
+        return made
+    with r.trying() as attempt:
+        if not (r.peek().text == "having" and r.take("USE")) and not r.take("AFTER"):
+            return made
+        if not r.take("CLOSES", "IS") or not r.take("BELOW" if made.level == "above" else "ABOVE") or not r.take("IT"):
+            return made
+        before = r.take("PREVIOUS")
+        if before is None or before.text not in _YESTERDAY or not r.at(*_OVER, "OR"):
+            return made
+        attempt.keep()
+        return Cross(left=made.left, direction=made.level, right=made.right)
 
 
 def under_either(r: Reader, left: Operand, first: int) -> Condition | None:

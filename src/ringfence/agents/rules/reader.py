@@ -48,6 +48,8 @@ class Reader:
     traded: tuple[str, ...] = ()
     single: bool = False  # it says that there is one position at a time
     known: dict[str, tuple[float, ...]] = field(default_factory=dict)  # settings that were said
+    golden: tuple[Line, Line] | None = None  # the averages of the golden cross, where it names them
+    own: set[str] = field(default_factory=set)  # indicators a part of which had a number of its own: %D(3)
     notices: list[str] = field(default_factory=list)
 
     def peek(self, ahead: int = 0) -> Token:

@@ -88,7 +88,7 @@ def _volatility(r: Reader) -> Sizing | None:
     with r.trying() as attempt:
         size: float | None = None
         if r.take("TARGET", "SIZE"):
-            r.skip("FOR", "OF", "BY", "TO", "TARGET", "YEARLY")
+            r.skip("FOR", "OF", "BY", "TO", "TARGET", "YEARLY", "PER_TRADE", "POSITION", "IT")
             size = percent(r)
             r.take("YEARLY")
             if r.take("VOLATILITY") is None:
@@ -112,6 +112,7 @@ def _volatility(r: Reader) -> Sizing | None:
             window = period(r) or 0
             if not window:
                 return None
+        window = _measured_over(r) or window
         year = _BARS_PER_YEAR.get(r.timeframe, 0)
         with r.trying() as said:
             if r.take("AT") and (number := r.take("NUM")) and r.take("BAR") and (r.take("YEAR") or r.take("YEARLY")):
@@ -123,13 +124,31 @@ def _volatility(r: Reader) -> Sizing | None:
         return VolatilityTarget(percent=size, period=window, bars_per_year=year)
 
 
+def _measured_over(r: Reader) -> int | None:
+    """using the 30-day standard deviation of returns: what the volatility is."""
+    with r.trying() as attempt:
+        bars = period(r, bare=True) if r.take("USE") else None
+        named = bars is not None and r.take("STDEV", "VOLATILITY") is not None
+        if named and r.take("OF"):
+            r.take("DAILY") if r.timeframe == "1d" else None
+            named = r.peek().text == "returns" and r.take("ROC") is not None
+        if named:
+            attempt.keep()
+            return bars
+    return None
+
+
 def _cash(r: Reader) -> Sizing | None:
     with r.trying() as attempt:
+        named = r.take("SIZE") is not None
+        r.skip("OF", "IS", "AT", "COLON", "EQUALS", "PER_TRADE") if named else None
         amount = money(r)
         if amount is None or amount <= 0:
             return None
         r.take("WORTH")
         r.skip("PER_TRADE")
+        if r.peek().text == "trade" and r.at("END", "STOP_MARK", ",", "AND", ahead=1):
+            r.take("TRADE")  # $300 a trade
         attempt.keep()
         return FixedCash(amount=amount)
 
@@ -158,6 +177,8 @@ def _part(r: Reader, *, spoken: bool) -> Sizing | None:
             return None
         equity = _of_equity(r)
         word = r.take("POSITION", "SIZE") or r.take("PER_TRADE")
+        if r.peek().text == "each" and r.at("END", "STOP_MARK", ",", ahead=1):
+            word = r.take("EVERY")  # a third of the equity each
         r.skip("PER_TRADE")
         if not (
             named or equity or (word is not None) or (spoken and r.at("IN", "WHEN", "END", "STOP_MARK", ",", "ON"))

@@ -19,6 +19,8 @@ from ringfence.agents.rules.sizes import sizing
 from ringfence.agents.rules.wording import failed, in_cash, length, only_then, risked, stopped, swung, turned, unhit
 from ringfence.trade.description.model import Condition, Exit, Not
 
+_SIDES = ("on both sides", "for both sides", "for both directions")
+
 
 def statements(r: Reader) -> Collected | None:
     """All of them up to the end of the text, or None where one cannot be read."""
@@ -62,13 +64,23 @@ def _remark(r: Reader, said: Collected) -> bool:
         r.single = True
     elif r.take("NO_EXIT"):
         said.without.add("target" if r.peek(-1).text.endswith(("target", "targets", "take profit")) else "stop")
-    elif r.take("INDEPENDENTLY", "SAME_RULES") or (r.at("END", "STOP_MARK", ahead=1) and r.take("EITHER_WAY")):
+    elif (r.peek().text not in _SIDES and r.take("INDEPENDENTLY", "SAME_RULES")) or _either_way(r, said):
         pass  # each instrument has a position of its own anyway
     elif r.take("STOP_HIT"):
         said.stop_hit = True
     else:
         return r.at("(") and _bracketed(r, said)
     return True
+
+
+def _either_way(r: Reader, said: Collected) -> bool:
+    """In both directions: so it must be."""
+    return bool(
+        r.at("END", "STOP_MARK", ",", ahead=1)
+        and (r.at("EITHER_WAY") or r.peek().text in _SIDES)
+        and len({one.side for one in said.entries}) == 2
+        and r.take("EITHER_WAY", "INDEPENDENTLY", "BOTH_CASES")
+    )
 
 
 def _bracketed(r: Reader, said: Collected) -> bool:
@@ -155,6 +167,8 @@ def _otherwise(r: Reader, said: Collected) -> bool:
     r.take(",")
     if r.take("NOTHING"):
         return True
+    if said.filters and not said.entries and r.at("BUY", "SHORT", "LONG", "WHEN"):
+        return entry(r, said) or prefixed(r, said)  # do not trade if … Otherwise buy …
     if r.at("WHEN") and r.entry is not None:
         return _else_if(r, said, r.entry)
     r.take("IS", "IN", "HOLD")
@@ -198,7 +212,7 @@ def _tool(r: Reader, said: Collected) -> bool:
 def _not_when(r: Reader, said: Collected) -> Condition | None:
     """Don't buy if volume is low."""
     with r.trying() as attempt:
-        if r.take("NOT") and r.take("BUY", "TRADE") and r.at("WHEN"):
+        if r.take("NOT") and r.take("BUY", "TRADE") and (r.at("WHEN") or symbols(r, said)) and r.at("WHEN"):
             made = when_said(r, said)
             if made is not None:
                 attempt.keep()
@@ -218,6 +232,7 @@ def _filter(r: Reader, said: Collected) -> bool:
     if made is None:
         only = r.take("ONLY")
         verb = r.take("TRADE", "BUY", "LONG", "SHORT")
+        r.take("BUY") if r.peek().text == "entries" else None  # only trade entries from 8:00 to 16:00
         r.take("ONLY")
         if only is None and verb is None:
             return False

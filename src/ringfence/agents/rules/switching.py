@@ -41,6 +41,8 @@ def switches(tokens: Sequence[Token]) -> bool:
     for n, kind in enumerate(kinds):
         if kind != "OTHERWISE":
             continue
+        if any(kinds[k : k + 1] == ["NOT"] and kinds[k + 1] in ("TRADE", "BUY") for k in range(n - 1)):
+            continue  # do not trade if … Otherwise buy SPY when …
         after = n + 1
         while after < len(kinds) and kinds[after] in (*_VERBS, ","):
             after += 1
