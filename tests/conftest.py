@@ -99,21 +99,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What shares a set-up stays on one worker: the tests of a file, and the attacks on one backend."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(_group(item)))
-
-
-def _group(item: pytest.Item) -> str:
-    spec = getattr(item, "callspec", None)
-    backend = spec.params.get("backend") if spec else None
-    if item.path.parent.name == "attacks" and backend is not None:
-        return f"attacks on {backend}"
-    return str(item.path)
-
-
 @contextmanager
 def _machine(*, alone: bool) -> Iterator[None]:
     """Share the machine with the tests of other workers, or have it without them.
