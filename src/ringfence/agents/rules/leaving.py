@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ringfence.agents.rules.arriving import side_of
@@ -79,30 +80,8 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
         return _add(said, before, side, portion)
     if both:
         return portion is None and leave_both(r, said)
-    found: list[Condition] = []
-    read = False
-    while True:
-        with r.trying() as attempt:
-            if read:
-                listed = r.take(",") is not None and r.at("NUM") and r.peek().text[0] in "+-"
-                if not r.take("OR") and not listed:
-                    break
-            r.take("EITHER")
-            if read:
-                r.take("WHEN") if r.peek().text in ("if", "when") else None
-            if _measured(r, said, portion, first, rest=rest, side=side):
-                pass
-            elif r.take("STOP_HIT") or r.take_all("WHEN", "STOP_HIT"):
-                said.stop_hit = True
-            else:
-                part = _rule(r, bare=True)
-                if part is None and token is not None and token.kind in _AT_LINE:
-                    part = _at_line(r, side)
-                if part is None:
-                    break
-                found.append(part)
-            attempt.keep()
-            read = True
+    line = token is not None and token.kind in _AT_LINE
+    found, read = _reasons(r, said, lambda: _measured(r, said, portion, first, rest=rest, side=side), side, line=line)
     if found and token is not None and token.kind == "EXIT" and not sided and "long" not in token.text:
         said.bare.append(any_of(found))
     if found:
@@ -117,6 +96,37 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
     if not read and said.guards.time_stop_bars and portion is None and token is not None:
         return r.at("END", "STOP_MARK", ",")  # hold it for 10 days, then sell
     return read
+
+
+def _reasons(
+    r: Reader, said: Collected, measured: Callable[[], bool], side: Side, *, line: bool
+) -> tuple[list[Condition], bool]:
+    """When to leave, one reason or another: the conditions among them, and whether there was any."""
+    found: list[Condition] = []
+    read = False
+    while True:
+        with r.trying() as attempt:
+            if read:
+                listed = r.take(",") is not None and r.at("NUM") and r.peek().text[0] in "+-"
+                if not r.take("OR") and not listed:
+                    break
+            r.take("EITHER")
+            if read:
+                r.take("WHEN") if r.peek().text in ("if", "when") else None
+            if measured():
+                pass
+            elif r.take("STOP_HIT") or r.take_all("WHEN", "STOP_HIT"):
+                said.stop_hit = True
+            else:
+                part = _rule(r, bare=True)
+                if part is None and line:
+                    part = _at_line(r, side)
+                if part is None:
+                    break
+                found.append(part)
+            attempt.keep()
+            read = True
+    return found, read
 
 
 def _whose(r: Reader, said: Collected) -> bool:
