@@ -1,14 +1,38 @@
-"""A docker client that is not one, for what must be tried without an engine."""
+"""A bench for the research loop, and a docker client that is not one, for what must be tried without an engine."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from ringfence import open_sandbox
+from ringfence.sandbox import Sandbox
 from ringfence.verbs.bench import peers
+from ringfence.verbs.research import Grounds
+
+from tests.verbs.judged import STRATEGY_SANDBOX
+from tests.verbs.researching import Bench, small_grounds
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with open_sandbox(STRATEGY_SANDBOX) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def grounds() -> Iterator[Grounds]:
+    with small_grounds() as made:
+        yield made
+
+
+@pytest.fixture
+def bench(sandbox: Sandbox, grounds: Grounds, tmp_path: Path) -> Bench:
+    return Bench(sandbox=sandbox, grounds=grounds, folder=tmp_path)
 
 
 @pytest.fixture

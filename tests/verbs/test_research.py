@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from pathlib import Path
 
 import pytest
 
-from ringfence import open_sandbox
 from ringfence.agents import open_agent
 from ringfence.agents.brief import Brief, Reply
 from ringfence.base.errors import AgentError, BudgetError, SettingsError
-from ringfence.sandbox import Sandbox
 from ringfence.sandbox.job import Cancel
 from ringfence.store import open_store
-from ringfence.verbs.research import Aim, Budget, Grounds
+from ringfence.verbs.research import Aim, Budget
 
-from tests.verbs.judged import STRATEGY_SANDBOX, leaving
+from tests.verbs.judged import leaving
 from tests.verbs.researching import (
     BROKEN_IMPORT,
     BROKEN_NAME,
@@ -34,23 +30,6 @@ from tests.verbs.researching import (
     small_grounds,
     strategy,
 )
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with open_sandbox(STRATEGY_SANDBOX) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def grounds() -> Iterator[Grounds]:
-    with small_grounds() as made:
-        yield made
-
-
-@pytest.fixture
-def bench(sandbox: Sandbox, grounds: Grounds, tmp_path: Path) -> Bench:
-    return Bench(sandbox=sandbox, grounds=grounds, folder=tmp_path)
 
 
 def test_words_become_one_strategy_whose_numbers_are_kept(bench: Bench) -> None:

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-from ringfence import open_sandbox
 from ringfence.agents import open_agent
 from ringfence.agents.brief import Brief, Reply, Usage
-from ringfence.sandbox import Sandbox
-from ringfence.verbs.research import Aim, Budget, Grounds
+from ringfence.verbs.research import Aim, Budget
 from ringfence.verbs.research.replies import Spent
 
-from tests.verbs.judged import STRATEGY_SANDBOX
 from tests.verbs.researching import (
     BROKEN_NAME,
     BROKEN_SYNTAX,
@@ -24,28 +16,10 @@ from tests.verbs.researching import (
     advice,
     fenced,
     says,
-    small_grounds,
     strategy,
 )
 
 KEPT = IDEA.replace("35", "40").replace("65", "60")  # what GOOD does
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with open_sandbox(STRATEGY_SANDBOX) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def grounds() -> Iterator[Grounds]:
-    with small_grounds() as made:
-        yield made
-
-
-@pytest.fixture
-def bench(sandbox: Sandbox, grounds: Grounds, tmp_path: Path) -> Bench:
-    return Bench(sandbox=sandbox, grounds=grounds, folder=tmp_path)
 
 
 def test_the_one_version_of_the_offline_author_is_told_with_its_final_run(bench: Bench) -> None:
