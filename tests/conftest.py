@@ -93,6 +93,15 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     return report
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook, and would read none
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file stays with one worker, so that what it sets up is set up once; so do all attacks on containers."""
+    for item in items:
+        spec = getattr(item, "callspec", None)
+        in_containers = item.path.parent.name == "attacks" and spec and spec.params.get("backend") == "docker"
+        item.add_marker(pytest.mark.xdist_group("attacks on docker" if in_containers else str(item.path)))
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     with _machine(alone=item.get_closest_marker("alone") is not None):
