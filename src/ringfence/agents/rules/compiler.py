@@ -13,6 +13,7 @@ from ringfence.agents.rules.facts import owned, set_apart
 from ringfence.agents.rules.frames import stated
 from ringfence.agents.rules.own_settings import one_indicator
 from ringfence.agents.rules.pairs import pair
+from ringfence.agents.rules.placing import placed
 from ringfence.agents.rules.portfolio import allocation
 from ringfence.agents.rules.reader import Question, Reader
 from ringfence.agents.rules.refusals import cannot
@@ -93,6 +94,20 @@ def compile_request(text: str, *, symbols: Sequence[str] = (), timeframe: str = 
 
 
 def _attempt(
+    text: str,
+    tokens: list[Token],
+    timeframe: str,
+    notices: Sequence[str] = (),
+    about: Collection[str] = (),
+) -> Understood | Misread:
+    """As the words stand; where that fails, with what is traded put before them."""
+    found = _in_order(text, tokens, timeframe, notices, about)
+    moved = placed(tokens) if isinstance(found, Misread) and found.tokens else None
+    again = _in_order(text, moved, timeframe, notices, about) if moved else found
+    return again if isinstance(again, Understood) else found
+
+
+def _in_order(
     text: str,
     tokens: list[Token],
     timeframe: str,

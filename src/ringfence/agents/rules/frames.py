@@ -26,12 +26,12 @@ def stated(tokens: Sequence[Token]) -> str:
             before = "STOP_MARK"  # timeframe is 4h
         alone = before in ("SYMBOL", "STOP_MARK", ",", "(", "COLON")
         frame = (
-            _frame(r, bare=alone and token.kind in ("NUM", "HOURLY"))
+            named_bars(r, bare=alone and token.kind in ("NUM", "HOURLY"))
             if token.kind in ("NUM", "HOURLY", "FRAME")
             else ""
         )
         if not frame and alone and token.kind in ("WEEKLY", "MONTHLY"):
-            frame = _frame(r, bare=False)
+            frame = named_bars(r, bare=False)
             frame = frame if r.at(*_ENDS) or (r.at("ON", "FOR", "OF") and r.at("SYMBOL", ahead=1)) else ""
             found += [frame] if frame else []
         elif frame and minutes(frame) < minutes("1d"):
@@ -43,7 +43,7 @@ def stated(tokens: Sequence[Token]) -> str:
     return min(found, key=minutes, default="1d")
 
 
-def _frame(r: Reader, *, bare: bool) -> str:
+def named_bars(r: Reader, *, bare: bool = False) -> str:
     """5-minute bars, the 1h chart, hourly candles, H4; where `bare`, 15m alone."""
     code = r.take("FRAME")
     if code is not None:
@@ -79,7 +79,7 @@ def frame(r: Reader, *, bare: bool = False) -> bool:
         r.take("ON", "USE", "IN", "FOR", "OF")
         named = r.take("CHART") if r.at("NUM", "IS", "COLON", *TIMEFRAMES, "FRAME", ahead=1) else None
         r.take("IS", "COLON") if named else None  # timeframe: 1 day
-        found = _frame(r, bare=bare or bracket is not None or named is not None)
+        found = named_bars(r, bare=bare or bracket is not None or named is not None)
         if not found or (bracket is not None and not r.take(")")):
             return False
         attempt.keep()

@@ -1,4 +1,4 @@
-"""Tokens side by side that are one thing: two hundred, RSI < 30 => buy, the S&P 500 ETF (SPY)."""
+"""Tokens side by side that are one thing: two hundred, RSI < 30 => buy."""
 
 from __future__ import annotations
 
@@ -165,32 +165,6 @@ def arrows(tokens: list[Token]) -> list[Token]:
         elif token.text == "instead" and any(t.kind == "OTHERWISE" for t in made):
             continue  # else hold IEF instead
         made.append(token)
-    return made
-
-
-def appositions(tokens: list[Token]) -> list[Token]:
-    """The S&P 500 ETF (SPY), crude oil (CL=F), Apple (AAPL): the ticker stands beside what it is called."""
-    made: list[Token] = []
-    n = 0
-    while n < len(tokens):
-        token = tokens[n]
-        after = n + 1
-        while after < len(tokens) and tokens[after].text in ("etf", "index", "futures", "fund", "stock", "shares"):
-            after += 1
-        bracket = after < len(tokens) and tokens[after].kind == "("
-        at = after + bracket
-        named = tokens[at] if at < len(tokens) and tokens[at].kind == "SYMBOL" else None
-        closed = not bracket or (tokens[at + 1 : at + 2] and tokens[at + 1].kind == ")")
-        same = token.kind == "SYMBOL" and bracket and named is not None and token.text == named.text
-        unheard = bracket and (token.kind == "UNKNOWN" or (token.kind == "SYMBOL" and not same))
-        if named is not None and closed and (token.kind == "CANNOT_INDEX" or same or unheard):
-            while unheard and made and made[-1].kind == "UNKNOWN" and made[-1].value:
-                made.pop()  # Tata Motors (TATAMOTORS.NS)
-            made.append(named)
-            n = at + 1 + bracket
-            continue
-        made.append(token)
-        n += 1
     return made
 
 

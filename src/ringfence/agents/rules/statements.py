@@ -19,6 +19,7 @@ from ringfence.agents.rules.sizes import sizing
 from ringfence.agents.rules.wording import failed, in_cash, length, only_then, risked, stopped, swung, turned, unhit
 from ringfence.trade.description.model import Condition, Exit, Not
 
+_ORDERS = ("DASH", "THEN", "BUY", "LONG", "SHORT")  # SOXL - buy when …, XLE long if …
 _SIDES = ("on both sides", "for both sides", "for both directions")
 
 
@@ -116,7 +117,7 @@ def _universe(r: Reader, said: Collected) -> bool:
         if not symbols(r, said):
             return False
         only = frame(r, bare=True) or r.take("ONLY") is not None
-        return only or r.take("COLON") is not None or r.at("STOP_MARK", "END", ",")
+        return only or r.take("COLON") is not None or r.at("STOP_MARK", "END", ",", *_ORDERS)
     count = r.take("NUM") if verb.kind == "TRADE" else None
     r.skip("STOCKS", "INDEPENDENTLY")
     r.take("USE")

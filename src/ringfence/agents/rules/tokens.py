@@ -6,8 +6,10 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from ringfence.agents.rules.joining import appositions, arrows, numbers
+from ringfence.agents.rules.joining import arrows, numbers
 from ringfence.agents.rules.lexicon import COINS, NUMBER_WORDS, companies, lexicon, small_names
+from ringfence.agents.rules.naming import appositions, bracketed_names, suffixes
+from ringfence.agents.rules.recasting import recast
 
 # Letters that stick to a number, and what they stand for.
 _STUCK = {
@@ -186,6 +188,7 @@ def _money(text: str) -> float:
 
 def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
     """Phrases of the lexicon become one canonical token each, fillers go, capitals that are left are tickers."""
+    tokens = bracketed_names(tokens)
     words = [t for t in tokens if not (t.kind in _WORDS and t.text in lexicon().fillers and t.text not in known)]
     made: list[Token] = []
     i = 0
@@ -207,7 +210,7 @@ def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
             continue
         made.append(_single(token, known, called=bool(made) and _asks_ticker(made)))
         i += 1
-    return arrows(numbers(appositions(made)))
+    return recast(arrows(numbers(appositions(made))))
 
 
 def _company(words: list[Token], i: int) -> tuple[int, str]:
@@ -221,7 +224,7 @@ def _company(words: list[Token], i: int) -> tuple[int, str]:
         found = companies().get(" ".join(run))
         if found and (token.kind != "word" or found in COINS or " ".join(run) in small_names()):
             best, ticker = n, found
-    return best, ticker
+    return best + suffixes(words, i + best) if best else 0, ticker
 
 
 def _listed(ticker: str, known: dict[str, str]) -> str:

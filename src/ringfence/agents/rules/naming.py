@@ -1,0 +1,168 @@
+"""How an instrument is named: the S&P 500 ETF (SPY), Zoom Video (ZM), the airline AAL, silver, SLV, Apple stock."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ringfence.agents.rules.lexicon import lexicon
+
+if TYPE_CHECKING:
+    from ringfence.agents.rules.tokens import Token
+
+# What a ticker may be called after or before it: the stock JPM, the Russell ETF IWM.
+_KINDS_OF = frozenset({
+    "etf", "etfs", "fund", "funds", "index fund", "tracker", "index", "futures", "future", "stock", "stocks", "shares",
+    "share", "trust", "airline", "bank", "chipmaker", "carmaker", "automaker", "retailer", "miner", "miners", "utility",
+    "company", "giant", "coin", "token", "crypto", "cryptocurrency", "contract", "contracts", "ticker", "symbol",
+    "instrument", "proxy", "sector", "underlying", "security", "ishares", "spdr", "vanguard", "adr", "reit", "equity",
+    "broker", "insurer", "drugmaker", "maker",
+})  # fmt: skip
+_SUFFIXES = frozenset({
+    "inc", "corp", "corporation", "co", "company", "plc", "ltd", "group", "holdings", "incorporated", "limited",
+    "motor", "motors", "stock", "shares", "stocks", "ag", "sa", "nv", "se", "etf",
+})  # fmt: skip
+_NOT_NAMES = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "WHEN", "AND", "OR", "NOT", "UNLESS", "ONLY")
+_STARTS = ("STOP_MARK", "COLON")
+
+
+def suffixes(words: list[Token], after: int) -> int:
+    """Inc, & Co, Motor: how many words of the name of a company follow what it is called."""
+    taken = 0
+    while after + taken < len(words):
+        word = words[after + taken]
+        joins = word.text == "&" and after + taken + 1 < len(words) and words[after + taken + 1].text in _SUFFIXES
+        if not joins and not (word.text in _SUFFIXES and word.kind in ("word", "Word", "Name")):
+            break
+        taken += 1
+    return taken
+
+
+def bracketed_names(words: list[Token]) -> list[Token]:
+    """Zoom Video (ZM): words with capitals before a ticker in brackets are its name, whatever they mean elsewhere."""
+    made: list[Token] = []
+    n = 0
+    while n < len(words):
+        ticker = words[n + 1] if n + 2 < len(words) and words[n].kind == "(" and words[n + 2].kind == ")" else None
+        first = _name_before(made) if ticker is not None and _ticker(ticker) else len(made)
+        if ticker is not None and first < len(made):
+            made[first:] = [ticker]
+            n += 3
+        else:
+            made.append(words[n])
+            n += 1
+    return made
+
+
+def _name_before(made: list[Token]) -> int:
+    """Where the name that ends here begins."""
+    first = len(made)
+    while first and (made[first - 1].kind in ("Name", "Word") or made[first - 1].text == "&"):
+        if lexicon().kinds.get(made[first - 1].text) in _NOT_NAMES:
+            break
+        first -= 1
+    while first < len(made) and (
+        first == 0 or made[first - 1].kind in _STARTS or made[first].text in lexicon().fillers
+    ):
+        if made[first].text not in lexicon().kinds and made[first].text not in lexicon().fillers:
+            break
+        first += 1  # Buy Zoom Video (ZM)
+    names = [one.text for one in made[first:] if one.kind in ("Name", "Word")]
+    return first if any(name not in lexicon().kinds for name in names) else len(made)
+
+
+def _ticker(token: Token) -> bool:
+    if token.kind == "SYMBOL":
+        return True
+    return token.kind == "Word" and 1 <= len(token.text) <= 5 and token.text not in lexicon().kinds
+
+
+def appositions(tokens: list[Token]) -> list[Token]:
+    """One token for an instrument that is named twice, by its ticker and by what it is called."""
+    return _plain(_described(_bracketed(tokens)))
+
+
+def _bracketed(tokens: list[Token]) -> list[Token]:
+    """The S&P 500 ETF (SPY), crude oil (CL=F), Apple (AAPL); gold on hourly bars (GC=F)."""
+    made: list[Token] = []
+    n = 0
+    while n < len(tokens):
+        token = tokens[n]
+        after = n + 1
+        while after < len(tokens) and tokens[after].text in _KINDS_OF and tokens[after].kind != "SYMBOL":
+            after += 1
+        bracket = after < len(tokens) and tokens[after].kind == "("
+        at = after + bracket
+        named = tokens[at] if at < len(tokens) and tokens[at].kind == "SYMBOL" else None
+        closed = not bracket or (tokens[at + 1 : at + 2] and tokens[at + 1].kind == ")")
+        same = token.kind == "SYMBOL" and bracket and named is not None and token.text == named.text
+        unheard = bracket and (token.kind in ("UNKNOWN", "STOCKS") or (token.kind == "SYMBOL" and not same))
+        if named is not None and closed and (token.kind == "CANNOT_INDEX" or same or unheard):
+            while unheard and made and made[-1].kind == "UNKNOWN" and made[-1].value:
+                made.pop()  # Tata Motors (TATAMOTORS.NS)
+            made.append(named)
+            n = at + 1 + bracket
+            continue
+        if token.kind == "CANNOT_INDEX" and _named_later(tokens, n):
+            n += 1
+            continue
+        made.append(token)
+        n += 1
+    return made
+
+
+def _named_later(tokens: list[Token], n: int) -> bool:
+    """Gold on hourly candles (GC=F): …; silver, SLV; gold via GLD."""
+    kinds = [token.kind for token in tokens[n + 1 : n + 9]]
+    if kinds[:2] == [",", "SYMBOL"] or (kinds[:2] == ["USE", "SYMBOL"] and tokens[n + 1].text in ("via", "using")):
+        return True
+    if kinds[:1] != ["ON"] or "(" not in kinds:
+        return False
+    bracket = kinds.index("(")
+    frame = ("ON", "NUM", "MINUTE", "HOUR", "HOURLY", "DAILY", "WEEKLY", "BAR", "CHART", "FRAME", "DASH")
+    return all(kind in frame for kind in kinds[:bracket]) and kinds[bracket + 1 : bracket + 3] == ["SYMBOL", ")"]
+
+
+def _described(tokens: list[Token]) -> list[Token]:
+    """The dollar ETF UUP, the stock JPM, Vanguard's VOO."""
+    made: list[Token] = []
+    for token in tokens:
+        if token.kind == "SYMBOL" and made:
+            first = len(made)
+            while first and made[first - 1].text in _KINDS_OF and made[first - 1].kind != "SYMBOL":
+                first -= 1
+            if first < len(made):
+                while first and made[first - 1].kind in ("UNKNOWN", "CANNOT_INDEX", "DOLLARS"):
+                    first -= 1
+                if made[first].kind == "DOLLARS" and first and made[first - 1].kind == "NUM":
+                    first += 1
+            else:
+                first = _owner(made)
+            asked = first == len(made) - 1 and made[first].kind == "TRADE" if first < len(made) else False
+            if not asked:
+                del made[first:]
+        made.append(token)
+    return made
+
+
+def _owner(made: list[Token]) -> int:
+    """Vanguard's VOO: the place of a name with a capital that the ticker belongs to."""
+    last = made[-1]
+    possessive = last.end - last.start > len(last.text)
+    inside = len(made) > 1 and made[-2].kind not in (*_STARTS, ",")
+    return len(made) - (last.kind == "UNKNOWN" and bool(last.value) and (possessive or inside))
+
+
+def _plain(tokens: list[Token]) -> list[Token]:
+    """Apple stock is Apple; 100 AAPL shares are 100 shares of it."""
+    made: list[Token] = []
+    for token in tokens:
+        last = made[-1] if made else None
+        if last is not None and last.kind == "SYMBOL" and token.text in ("stock", "shares", "share", "etf", "stocks"):
+            if token.kind == "SHARES" and len(made) > 1 and made[-2].kind == "NUM":
+                made[-1:] = [token, last]
+            else:
+                made[-1] = replace(last, end=token.end)
+            continue
+        made.append(token)
+    return made

@@ -1,0 +1,127 @@
+"""Turns of phrase that say what a plainer one says: a position is opened, whatever happens, a stop too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ringfence.agents.rules.tokens import Token
+
+_ENDS = "STOP_MARK|,|AND|OR|)|USE|WHEN|END|DASH|COLON"
+_GOES_ON = f"{_ENDS}|AT|ON|AFTER|BY|IN|UNTIL|FOR|UNLESS|NEXT_OPEN|EVERY|FRIDAY|MONDAY|BEFORE"
+_IS = "IS|MOVES=gets/get/got|TURNS=gets"
+_OWN = "POSITION|TRADE=trade/trades|LONG|EVERY_SYMBOL"
+_ALL = "ANYTHING|ALL_IN=everything"
+_CLOSED = "CLOSES=closed|SELL=sold|EXIT=exited/liquidated/flattened/unwound|COVER=covered"
+
+# What a run of tokens is, and what it becomes. An element is kinds with | between, each with the texts it may have
+# after =; `?` makes it optional, `>` only looks ahead, `<` only looks back. What it becomes: kinds, or the number of an
+# element that stays as it is.
+_RULES = (
+    ("EMPHASIS", ""),  # sell after five bars, no matter what
+    (f"TOO >{_ENDS}", ""),  # a 10 % stop, too
+    # The position is opened when …, a short is opened when …, JPM is bought if …
+    (f"{_OWN} {_IS}? OPENED >{_GOES_ON}", "BUY"),
+    (f"SHORT {_IS}? OPENED >{_GOES_ON}", "SHORT"),
+    (f"SYMBOL {_IS} BUY=bought/purchased|SHORT=shorted|SELL=sold >{_GOES_ON}", "3 1"),
+    # The short is closed when …, it is closed when …, everything closed by 15:55, what is still open at 16:00 is closed
+    (f"SHORT {_IS}? {_CLOSED} >{_GOES_ON}", "COVER"),
+    (f"{_OWN}|{_ALL}|IT {_IS} {_CLOSED} >{_GOES_ON}", "EXIT"),
+    (f"{_OWN}|{_ALL} {_CLOSED} >{_GOES_ON}", "EXIT"),
+    (f"ANYTHING AT|BY|AFTER TIME {_IS} {_CLOSED}", "EXIT 2 3"),
+    ("<,|AND|THEN|STOP_MARK|OR CLOSES=closed >WHEN", "EXIT"),
+    (f"SELL|EXIT|COVER|CLOSES=close ANYTHING >{_GOES_ON}", "EXIT"),
+    # Hourly Ethereum, 15-minute QQQ bars: the bars after what is traded
+    ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL BAR|CHART", "3 2 4"),
+    ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL >STOP_MARK|COLON|,", "3 2 BAR"),
+    ("NUM MINUTE|HOUR SYMBOL BAR|CHART", "3 1 2 4"),
+    ("NUM MINUTE|HOUR SYMBOL >STOP_MARK|COLON|,|WHEN", "3 1 2 BAR"),
+    # A close above it is my buy. I want the trade to start when …
+    (f"IS BUY=buy/buy signal/entry/entry signal|SELL=sell/sell signal|SHORT=short/short signal >{_ENDS}", "THEN 2"),
+    ("TO FIRST=start/begin >WHEN", "BUY"),
+    ("TO CLOSES=finish/end|LAST=end >WHEN", "EXIT"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Element:
+    kinds: dict[str, tuple[str, ...]]
+    optional: bool = False
+    ahead: bool = False
+    behind: bool = False
+
+    def fits(self, token: Token | None) -> bool:
+        if token is None:
+            return "END" in self.kinds
+        return token.kind in self.kinds and (not self.kinds[token.kind] or token.text in self.kinds[token.kind])
+
+
+@cache
+def _rules() -> tuple[tuple[tuple[_Element, ...], tuple[str, ...]], ...]:
+    return tuple((tuple(map(_element, _elements(said))), tuple(becomes.split())) for said, becomes in _RULES)
+
+
+def _elements(said: str) -> list[str]:
+    """Cut at the blanks before a kind; those within a text ("buy signal") stay."""
+    made: list[str] = []
+    for word in said.split(" "):
+        if made and word[:1].islower():
+            made[-1] += f" {word}"
+        else:
+            made.append(word)
+    return made
+
+
+def _element(said: str) -> _Element:
+    kinds: dict[str, tuple[str, ...]] = {}
+    for one in said.strip("<>?").split("|"):
+        kind, _, texts = one.partition("=")
+        kinds[kind] = tuple(texts.split("/")) if texts else ()
+    return _Element(kinds=kinds, optional=said.endswith("?"), ahead=said[0] == ">", behind=said[0] == "<")
+
+
+def recast(tokens: Sequence[Token]) -> list[Token]:
+    """The same in the plain words that the grammar has rules for."""
+    made = list(tokens)
+    for elements, becomes in _rules():
+        n = 0
+        while n < len(made):
+            found = _fit(made, n, elements)
+            if found is None:
+                n += 1
+                continue
+            taken, end = found
+            new = [_made(made, taken, one, (n, end)) for one in becomes]
+            made[n:end] = new
+            n += len(new)
+    return made
+
+
+def _fit(tokens: list[Token], n: int, elements: tuple[_Element, ...]) -> tuple[dict[int, int], int] | None:
+    """Which token each element has, and the first one after them all."""
+    taken: dict[int, int] = {}
+    at = n
+    for number, element in enumerate(elements, 1):
+        token = tokens[at] if at < len(tokens) else None
+        if element.behind:
+            if not element.fits(tokens[n - 1] if n else None):
+                return None
+        elif element.ahead:
+            if not element.fits(token):
+                return None
+        elif element.fits(token) and token is not None:
+            taken[number] = at
+            at += 1
+        elif not element.optional:
+            return None
+    return taken, at
+
+
+def _made(tokens: list[Token], taken: dict[int, int], one: str, span: tuple[int, int]) -> Token:
+    if one.isdigit():
+        return tokens[taken[int(one)]]
+    first, last = tokens[span[0]], tokens[span[1] - 1]
+    return replace(first, kind=one, text=one.lower(), start=first.start, end=last.end)
