@@ -58,7 +58,7 @@ def keeps_to_schema(peer: Peer, name: str, found: Json) -> None:
 
 
 def test_words_become_a_strategy_that_ran(peer: Peer) -> None:
-    result = peer.call("research_run", idea=IDEA, report=True, **GOOG)
+    result = peer.call("research_run", idea=IDEA, report=True, fractional=True, **GOOG)
     found = answer(result)
     keeps_to_schema(peer, "research_run", found)
     assert set(found) == GENERATE | {"advice", "left_out", "document"}
@@ -70,6 +70,7 @@ def test_words_become_a_strategy_that_ran(peer: Peer) -> None:
     assert set(shown) == {"summary", "trades", "equity_curve", "indicators", "execution"}
     assert f"sharpe {shown['summary']['sharpe']:.4g}" in text(result)
     assert shown["execution"]["provenance"] == "verified" and found["holdout"]["bars"] > 0
+    assert any(trade["qty"] % 1 for trade in shown["trades"]), "parts of a share were allowed"
     stored = answer(peer.call("runs_get", run_id=shown["execution"]["run_id"]))
     assert stored["metrics"] == shown["summary"]
     full = whole_of(peer, found)

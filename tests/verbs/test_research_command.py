@@ -94,6 +94,21 @@ def test_a_run_tells_of_how_many_it_is_the_best(told: Mapping[str, object]) -> N
     assert isinstance(versions, list) and [v["train"].get("trials") for v in versions] == [1, None, 2, 3]
 
 
+def test_the_same_program_run_by_itself_does_not_replace_the_best_of_many(
+    told: Mapping[str, object], home: Path, tmp_path: Path
+) -> None:
+    document, code, asked = told["final_backtest"], told["code"], told["strategy"]
+    assert isinstance(document, dict) and isinstance(code, str) and isinstance(asked, dict)
+    stored = document["results"]["execution"]["run_id"]
+    program = tmp_path / f"{asked['name']}.py"
+    program.write_text(code)
+    words = ("backtest", str(program), "--data", "sample:GOOG", "--end", "2006-12-31", "--json")
+    alone = json.loads(ringfence(*words, env={**environment(), "RINGFENCE_HOME": str(home)}).out)
+    assert alone["run_id"] != stored and alone["metrics"]["trials"] == 1
+    with open_store(f"sqlite:///{home}/ringfence.db") as store:
+        assert store.get_run(stored).json["metrics"]["trials"] == 3  # type: ignore[index, call-overload]
+
+
 def test_lineage_has_no_holes_where_a_change_had_to_be_mended(told: Mapping[str, object], home: Path) -> None:
     asked, versions = told["strategy"], told["iterations"]
     assert isinstance(asked, dict) and isinstance(versions, list)

@@ -58,6 +58,16 @@ def test_what_keeps_the_numbers_of_the_idea_is_better_than_what_does_not(bench: 
     assert any("version 1" in told and "numbers of the idea" in told for told in result.warnings)
 
 
+def test_a_target_is_not_reached_with_other_numbers_than_the_idea_has(bench: Bench) -> None:
+    replies = [
+        says("code", fenced(strategy(45, 65))),
+        says("analyst", advice("entry")),
+        says("optimise", fenced(strategy(40, 60))),
+    ]
+    result, _ = bench.research(replies, idea=KEPT, aim=Aim(target=-100.0), budget=Budget(iterations=9))
+    assert "target is reached" in result.found.stopped and [v.number for v in result.found.versions] == [1, 2]
+
+
 def test_a_reply_without_a_program_is_an_error_like_any_other(bench: Bench) -> None:
     replies = [
         says("code", fenced(BROKEN_NAME)),

@@ -62,7 +62,8 @@ def research_and_store(
     aim = Aim(objective=given.objective, target=given.target, min_trades=given.min_trades)
     budget = Budget(iterations=given.iterations, minutes=given.max_minutes, usd=given.max_cost, tokens=given.max_tokens)
     _check_spending(desk, budget)
-    rules = FillRules(cash=given.cash, costs=replace(Costs(), percent=given.fees, slippage_bps=given.slippage_bps))
+    costs = replace(Costs(), percent=given.fees, slippage_bps=given.slippage_bps)
+    rules = FillRules(cash=given.cash, costs=costs, fractional=given.fractional)
     authors = Authors(given.author, max_usd=given.max_cost, environ=desk.environ)
     with ExitStack() as stack:
         first, *others = _grounds(desk, given, stack)
@@ -119,8 +120,8 @@ def _grounds(desk: Desk, given: ResearchArguments, stack: ExitStack) -> list[Gro
 def _spec(desk: Desk, given: ResearchArguments, limits: Limits, grounds: tuple[Grounds, ...]) -> dict[str, Json]:
     """In the words of the command line."""
     same = (
-        "idea", "start", "end", "timeframe", "repair", "cash", "fees", "slippage_bps", "author", "iterations",
-        "objective", "target", "min_trades", "max_cost", "max_tokens", "max_minutes", "seed",
+        "idea", "start", "end", "timeframe", "repair", "cash", "fees", "slippage_bps", "fractional", "author",
+        "iterations", "objective", "target", "min_trades", "max_cost", "max_tokens", "max_minutes", "seed",
     )  # fmt: skip
     return {
         **{name: getattr(given, name) for name in same},

@@ -194,6 +194,8 @@ class Run:
         asked = {name: plain(getattr(self, name)) for name in ("draft", "bars", "engine", "seed", "mounts")}
         # A run that was not asked about the future is another one: it must not take the place of one that was.
         asked["checked"] = self.lookahead.status != "not_checked"
+        if self.metrics is not None and self.metrics.trials > 1:  # nor may the only one replace the best of many
+            asked["trials"] = self.metrics.trials
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:20]
 
     def to_json(self) -> dict[str, Json]:

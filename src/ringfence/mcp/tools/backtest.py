@@ -20,6 +20,7 @@ from ringfence.mcp.tools.prices import (
     Cash,
     End,
     Fees,
+    Fractional,
     Repair,
     SlippageBps,
     Start,
@@ -55,7 +56,7 @@ class BacktestArguments(Arguments):
     slippage_bps: SlippageBps = 2.0
     spread_bps: float = Field(default=0.0, description="Between bid and ask.")
     margin: float = Field(default=1.0, description="Share of a position that must be covered.")
-    fractional: bool = Field(default=False, description="Trade parts of a share.")
+    fractional: Fractional = False
     shorting: bool = Field(default=True, description="Whether to sell short.")
     both_in_one_bar: Literal["stop_first", "target_first"] = "stop_first"
     close_at_end: bool = Field(default=False, description="Sell what is held on the last bar.")

@@ -15,6 +15,7 @@ Timeframe = Annotated[str | None, Field(description="Length of a bar, such as 1d
 Repair = Annotated[bool, Field(description="Mend impossible rows; the notes say what was done.")]
 Cash = Annotated[float, Field(description="Money to begin with.")]
 Fees = Annotated[float, Field(description="Fraction of each fill's value.")]
+Fractional = Annotated[bool, Field(description="Trade parts of a share.")]
 SlippageBps = Annotated[float, Field(description="Against you, on market and stop orders.")]
 
 WHERE_FROM = "Prices, such as sample:GOOG, synthetic:gbm?seed=1, yahoo:AAPL, alpaca:AAPL or csv:FILE."

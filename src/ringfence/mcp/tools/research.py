@@ -14,7 +14,7 @@ from ringfence.mcp.research_view import ResearchAnswer, research_answer, researc
 from ringfence.mcp.text import one_line
 from ringfence.mcp.tool import Reply, Tool
 from ringfence.mcp.tools.limits import MemoryMb, Timeout
-from ringfence.mcp.tools.prices import Cash, Fees, Priced, SlippageBps
+from ringfence.mcp.tools.prices import Cash, Fees, Fractional, Priced, SlippageBps
 from ringfence.sandbox.job import Cancel
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class ResearchArguments(Priced):
     cash: Cash = 100_000.0
     fees: Fees = 0.001
     slippage_bps: SlippageBps = 2.0
+    fractional: Fractional = False
     iterations: Annotated[int, Field(description="Most rounds of a model.", ge=1, le=20)] = 5
     objective: str = Field(default="sharpe", description="What is best, such as sharpe, sortino or total_return.")
     target: float | None = Field(default=None, description="Stop when the objective gets there.")

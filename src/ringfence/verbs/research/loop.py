@@ -319,7 +319,7 @@ class Loop:
 
     def _enough(self) -> str:
         aim, best = self.request.aim, self.found.best
-        if aim.target is not None and best is not None and best.score is not None and best.score >= aim.target:
+        if aim.target is not None and best is not None and best.keeps_numbers and _score(best) >= aim.target:
             return f"the target is reached: {aim.objective} {best.score:.4g} on validation data"
         if self._iteration >= self.request.budget.iterations:
             return "1 iteration is done" if self._iteration == 1 else f"{self._iteration:,} iterations are done"
