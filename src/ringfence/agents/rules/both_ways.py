@@ -5,30 +5,76 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ringfence.agents.rules.arriving import side_of
+from ringfence.agents.rules.calendar import calendar
+from ringfence.agents.rules.conditions import condition
 from ringfence.agents.rules.guards import after_bars
 from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.mirror import symmetric
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.scales import scale
 from ringfence.agents.rules.tokens import Token
-from ringfence.trade.description.model import Compare, Condition, Cross, Exit, Line
+from ringfence.trade.description.model import Compare, Condition, Cross, Exit, Line, Side
 
 if TYPE_CHECKING:
     from ringfence.agents.rules.collected import Collected
 
 
+_WHATEVER = ("whatever", "anything", "everything", "any", "all", "both", "either", "each", "every")
+_NEXT = ("AT", "WHEN", "ON", "AFTER", "BY", "NEXT_DAY", "OPPOSITE", "NUM", "USE", "FOR", "BEFORE")
+
+
+def goes_both_ways(said: Collected) -> bool:
+    return {entry.side for entry in said.entries} == {"long", "short"}
+
+
 def both_sides(r: Reader, said: Collected, token: Token | None) -> bool:
-    """exit both at the middle band, close either when …: whichever position there is."""
-    if token is None or token.kind != "EXIT" or len({entry.side for entry in said.entries}) < 2:
+    """exit both at the middle band, close either when …, flatten everything at 15:45: whichever position there is."""
+    if token is None or token.kind not in ("EXIT", "CLOSE") or not goes_both_ways(said):
         return False
+    if any(word in _WHATEVER for word in token.text.split()):
+        return True
     with r.trying() as attempt:
-        if r.take("BOTH", "EITHER", "BOTH_CASES") and r.at("AT", "WHEN", "ON", "POSITION"):
+        named = r.take("PER_TRADE") or (r.take("BOTH", "EITHER", "BOTH_CASES", "EVERY") and _of_them(r))
+        if named and r.at(*_NEXT):
             attempt.keep()
             return True
     return False
 
 
+def _of_them(r: Reader) -> bool:
+    """one, position, of them, side: what may follow either and both."""
+    r.take("OF")
+    r.take("NUM") if r.peek().text in ("one", "two") else None
+    r.skip("POSITION", "TRADE", "SIDE", "LONG", "AND", "SHORT", "LEG")
+    return True
+
+
+def closed(r: Reader, said: Collected) -> bool:
+    """Either position is closed when …  Both are exited at the middle band. Each side exits when …"""
+    if not goes_both_ways(said):
+        return False
+    r.take_all("IN", "EITHER") or r.take("ALL_IN" if r.peek().text == "everything" else "PER_TRADE")
+    if r.i and r.peek(-1).kind not in ("ALL_IN", "PER_TRADE"):
+        if not r.take("BOTH", "EITHER", "EVERY", "BOTH_CASES"):
+            return False
+        _of_them(r)
+    r.skip("IS")
+    verb = r.take("CLOSES", "EXIT", "SELL")
+    if verb is None or (verb.kind == "CLOSES" and verb.text not in ("closed", "close", "closes", "closing")):
+        return False
+    return leave_both(r, said)
+
+
+def following(said: Collected) -> Side:
+    """Whose exit one that names no side is: of the last entry, where the other side has its own already."""
+    last = said.entries[-1].side if said.entries else "long"
+    ended = {one.side for one in said.exits}
+    return last if goes_both_ways(said) and ended and last not in ended else "long"
+
+
 def leave_both(r: Reader, said: Collected) -> bool:
-    """At a line, when the price is back at it: up to it from below, down to it from above; or by time and guards."""
+    """At a line, when the price is back at it: up to it from below, down to it from above; by time and guards; or by a
+    rule that says the same of both sides."""
     first = r.i
     read = False
     while True:
@@ -38,14 +84,58 @@ def leave_both(r: Reader, said: Collected) -> bool:
             bars = after_bars(r)
             if bars is not None:
                 said.guards.set(r, "time_stop_bars", bars, first)
-            elif not _both_at_line(r, said):
+            elif not (_on_opposite(r, said) or _both_at_line(r, said) or _by_rule(r, said)):
                 break
             attempt.keep()
             read = True
     return read
 
 
+def _on_opposite(r: Reader, said: Collected) -> bool:
+    """on the opposite signal: each side on the entry of the other."""
+    at = 1 if r.at("ON", "WHEN", "AT", "AFTER") else 0
+    if not r.at("OPPOSITE", ahead=at) or "signal" not in r.peek(at).text or len(said.entries) != 2:
+        return False
+    r.take("ON", "WHEN", "AT", "AFTER")
+    r.take("OPPOSITE")
+    long, short = sorted(said.entries, key=lambda one: one.side)
+    for one, other in ((long, short), (short, long)):
+        said.exits.append(Exit(side=one.side, when=other.when))
+        said.left.add(one.side)
+    return True
+
+
+def _by_rule(r: Reader, said: Collected) -> bool:
+    """when ADX is below 20, when RSI crosses 50, at 15:45: the same for both."""
+    with r.trying() as attempt:
+        made = calendar(r)
+        if made is None:
+            r.take("WHEN", "ON", "AFTER", "UPON")
+            r.either = True
+            try:
+                made = condition(r, leaving=True)
+            finally:
+                r.either = False
+        if made is None or not symmetric(made):
+            return False
+        attempt.keep()
+        sides: tuple[Side, Side] = ("long", "short")
+        for side in sides:
+            said.exits.append(Exit(side=side, when=made))
+            said.left.add(side)
+        return True
+    return False
+
+
 def _both_at_line(r: Reader, said: Collected) -> bool:
+    with r.trying() as attempt:
+        if _at_line(r, said):
+            attempt.keep()
+            return True
+    return False
+
+
+def _at_line(r: Reader, said: Collected) -> bool:
     entries = {entry.side: entry.when for entry in said.entries}
     if set(entries) != {"long", "short"}:
         return False
@@ -61,10 +151,10 @@ def _both_at_line(r: Reader, said: Collected) -> bool:
     made = line(r)
     if made is None or scale(made) != "price":
         return False
-    for side, when in entries.items():
-        came = side_of(when, made)
-        if came is None:
-            return False
+    found = {side: side_of(when, made) for side, when in entries.items()}
+    if None in found.values():
+        return False
+    for side, came in found.items():
         up = came == "below"
         if crossed:
             part: Condition = Cross(left=Line(name="close"), direction="above" if up else "below", right=made)

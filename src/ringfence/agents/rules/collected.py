@@ -29,6 +29,10 @@ class Collected:
     kept: bool = False  # never sell
     long_only: bool = False
     always_in: bool = False
+    short_only: bool = False
+    two_sided: bool = False  # it says that it goes long and short
+    sided: list[Entry] = field(default_factory=list)  # what must hold for the entries of one side
+    mirrored: tuple[Entry, ...] = ()  # entries that are the mirror image of those of the other side
     about: list[Line] = field(default_factory=list)  # lines that a heading names, which the rules must use
     bare: list[Condition] = field(default_factory=list)  # exits that name no side
     stop_hit: bool = False  # it names the stop as what ends a trade

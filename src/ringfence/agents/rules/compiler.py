@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ringfence.agents.rules.asides import unused_line, without_talk
 from ringfence.agents.rules.collected import Collected
-from ringfence.agents.rules.conditions import all_of
 from ringfence.agents.rules.facts import owned, set_apart
 from ringfence.agents.rules.frames import stated
+from ringfence.agents.rules.mirror import symmetric
 from ringfence.agents.rules.own_settings import one_indicator
 from ringfence.agents.rules.pairs import pair
 from ringfence.agents.rules.placing import placed
@@ -18,6 +19,7 @@ from ringfence.agents.rules.portfolio import allocation
 from ringfence.agents.rules.reader import Question, Reader
 from ringfence.agents.rules.refusals import cannot
 from ringfence.agents.rules.rotation import rotation
+from ringfence.agents.rules.sides import contradicted, filtered
 from ringfence.agents.rules.statements import statements
 from ringfence.agents.rules.switching import switch, switches
 from ringfence.agents.rules.tokens import Token, read_tokens
@@ -29,7 +31,6 @@ from ringfence.trade.description.model import (
     AllIn,
     AllOf,
     Condition,
-    Cross,
     Description,
     Entry,
     EveryBars,
@@ -175,7 +176,8 @@ def _read(reader: Reader) -> Description | str | None:
         return None
     if "BUY_AND_HOLD" in kinds:
         reader.skip("PLEASE", "STRATEGY", "IS", "STOP_MARK", ",")  # show me …
-    if kinds & {"PAIR", "ZSCORE", "AGAINST"} or (kinds & {"RATIO", "SPREAD"} and "STDEV" in kinds):
+    against = any(a.kind == "AGAINST" and b.kind == "SYMBOL" for a, b in pairwise(reader.tokens))
+    if kinds & {"PAIR", "ZSCORE"} or against or (kinds & {"RATIO", "SPREAD"} and "STDEV" in kinds):
         return pair(reader)
     if switches(reader.tokens):
         return switch(reader)
@@ -237,7 +239,11 @@ def assemble(r: Reader, said: Collected) -> Description | str:
             )
         return 'it does not say when to buy: add for example "buy when RSI drops below 30"'
     symbols = tuple(said.symbols)
-    entries = [Entry(side=e.side, when=all_of([e.when, *said.filters])) for e in dict.fromkeys(said.entries)]
+    entries = filtered(said)
+    if isinstance(entries, str):
+        return entries
+    if wrong := contradicted(said, entries):
+        return wrong
     exits = _sided(entries, list(dict.fromkeys(said.exits)))
     if not _both_end(entries, exits, said.bare):
         return "it goes long and short: say when to exit longs, and when to exit shorts"
@@ -301,14 +307,16 @@ def _sided(entries: list[Entry], exits: list[Exit]) -> list[Exit]:
 
 
 def _both_end(entries: list[Entry], exits: list[Exit], bare: Sequence[Condition]) -> bool:
-    """Exit at 15:45, on Fridays: of a strategy that goes both ways, whichever position there is."""
-    if {e.side for e in entries} != {"long", "short"} or any(e.side == "short" for e in exits):
+    """Exit at 15:45, when ADX is below 20: of a strategy that goes both ways, whichever position there is."""
+    if {e.side for e in entries} != {"long", "short"}:
         return True
+    covered = any(e.side == "short" for e in exits)
     for when in bare:
-        either = isinstance(when, Cross) and when.direction == "either"
-        if not either and not isinstance(when, (InHours, OnWeekdays, OnSchedule)):
+        dated = isinstance(when, (InHours, OnWeekdays, OnSchedule))
+        if not covered and not symmetric(when):
             return False
-        exits.append(Exit(side="short", when=when))
+        if not covered or dated:
+            exits.append(Exit(side="short", when=when))
     return True
 
 

@@ -51,7 +51,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
                 r.take("ON") if r.at("VOLUME", ahead=1) else None
             )
             r.take("WHEN") if r.at("ONE_POSITION", ahead=1) else None
-            if word != "or" and r.take("ONE_POSITION"):
+            if word != "or" and not r.at("OTHERWISE", "BETWEEN", ahead=1) and r.take("ONE_POSITION"):
                 r.single = True
                 attempt.keep()
                 continue
@@ -78,8 +78,8 @@ _SHARED = ("IS", "ABOVE", "BELOW", "CROSS", "RISES", "FALLS", "MOVES", "CLOSES",
 
 def _shared(r: Reader, word: str) -> Condition | None:
     """both are below 20, either drops below 45: said once of the two lines that were named before."""
-    if not r.at(*_SHARED):
-        return None
+    if not r.at(*_SHARED) or (r.at("IS") and r.peek(1).text in ("closed", "exited", "covered", "sold")):
+        return None  # both are closed when …
     two, entry = _two_lines(r), r.entry
     with r.trying() as attempt:
         r.it, r.entry = two[0] if two else None, None

@@ -12,6 +12,7 @@ from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import after_bars, guard
 from ringfence.agents.rules.leaving import leave
 from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.opening import opening, side_of_verb
 from ringfence.agents.rules.operands import operand, pair_of_averages
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.scales import fitting
@@ -19,7 +20,6 @@ from ringfence.agents.rules.settings import AVERAGES, NAMES
 from ringfence.agents.rules.sizes import sizing
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
-    AllIn,
     Change,
     Compare,
     Condition,
@@ -33,7 +33,6 @@ from ringfence.trade.description.model import (
     Number,
     OnSchedule,
     OnWeekdays,
-    Side,
 )
 
 _LEVELS: dict[str, Level] = {"ABOVE": "above", "BELOW": "below"}
@@ -65,6 +64,8 @@ def when_said(r: Reader, said: Collected, *, leaving: bool = False) -> Condition
                 part = calendar(r) or never_on(r)
             elif r.take("OPPOSITE"):
                 part = opposite(r, r.entry, first)
+            elif r.it is None and r.at("ABOVE", "BELOW"):
+                part = side_rule(r)  # if above the 150-day average then long
             else:
                 part = condition(r, leaving=leaving)
             if part is None:
@@ -105,10 +106,10 @@ def _ordered(r: Reader) -> bool:
 
 def _goes_on(r: Reader) -> bool:
     """… flips to red -> sell: of the line that was named before."""
-    return r.it is not None and r.at("TURNS", "MOVES", "RISES", "FALLS", "CROSS", "ABOVE", "BELOW")
+    return r.it is not None and r.at("TURNS", "MOVES", "RISES", "FALLS", "CROSS", "ABOVE", "BELOW", "BETWEEN")
 
 
-def _side_rule(r: Reader) -> Condition | None:
+def side_rule(r: Reader) -> Condition | None:
     """long above the 50-day average, short below it: the close, and a line."""
     with r.trying() as attempt:
         swing = swings(r)
@@ -170,28 +171,11 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
 
 def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     first = r.i
-    r.take("IS") if r.at("LONG", "SHORT", ahead=1) else None  # I want to be long when …
-    verb = r.take("BUY", "SHORT", "INVEST", "DCA", "LONG") or (
-        r.take("SIGNAL_LINE") if r.at("COLON", ahead=1) else None
-    )
-    if verb is None and r.peek().text == "trigger" and r.at("COLON", ahead=1):
-        verb = r.take(r.peek().kind)
-    if verb is None and r.at("TITLE") and r.peek().text.startswith("buy"):
-        verb = r.take("TITLE")  # buy the dip: what a dip is must follow
-    if verb is None and r.at("ALL_IN") and r.at("WHEN", ahead=1):
-        verb = r.take("ALL_IN")
-        said.size(r, AllIn(), first)
+    verb = opening(r, said, first)
     if verb is None:
-        named = r.at("SELL") and r.at("SYMBOL", ahead=1) and r.at("SHORT", ahead=2)  # sell TSLA short
-        if not named and not (r.at("SELL") and r.at("SHORT", ahead=1)):
-            return False
-        r.take("SELL")
-        if named and not symbols(r, said):
-            return False
-        verb = r.take("SHORT")
-    assert verb is not None
+        return False
     r.take("COLON", "WHEN") if r.at("COLON") else None
-    side: Side = "short" if verb.kind == "SHORT" else "long"
+    side = side_of_verb(verb, said)
     if verb.kind == "BUY" and r.take("SHORT"):
         side = "short"
     sized = said.sizing
@@ -199,12 +183,13 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     if before is not None and sized is said.sizing and r.at("DAILY"):
         frame(r, bare=True)  # RSI < 30 -> buy BNB daily
     when = when_said(r, said)
-    if when is None and before is None:
+    apart = first > 0 and r.peek(first - 1 - r.i).kind == "COLON"  # AAPL above its 200-day average: buy RSI < 10
+    if when is None and (before is None or (apart and r.at(*NAMES))):
         r.skip("COLON", "IS", "AT")
         if r.at("RISES", "FALLS"):
             when = _moved(r)
         elif r.at("ABOVE", "BELOW"):
-            when = _side_rule(r)
+            when = side_rule(r)
         elif not r.at("ABOVE", "BELOW", "IT", "NOT"):
             when = condition(r)  # buy RSI < 30
     _object(r, said, first)
@@ -265,7 +250,8 @@ def hold(r: Reader, said: Collected) -> bool:
         r.skip("IT", "POSITION", "FOR")
         bars = period(r) if r.take("ABOVE") else None
         return bars is not None and said.guards.set(r, "time_stop_bars", bars, first)
-    if not r.take("HOLD"):
+    staying = r.at("SHORT") and r.peek().text.startswith(("hold", "stay", "remain", "keep", "held"))
+    if not r.take("HOLD") and not (staying and r.at("UNTIL", "FOR", ahead=1) and r.take("SHORT")):
         return False
     r.skip("IT", "POSITION", "EVERY_SYMBOL")
     bars = after_bars(r, held=True)
@@ -351,7 +337,7 @@ def _both_ways(r: Reader) -> bool:
     with r.trying() as attempt:
         r.skip(",", "USE", "AND")
         bracket = r.take("(") is not None
-        named = r.take("LONG") and r.take("AND", "SLASH") and r.take("SHORT")
+        named = r.take("TWO_SIDED") or (r.take("LONG") and r.take("AND", "SLASH") and r.take("SHORT"))
         said = named or r.take("EITHER_WAY", "BOTH_CASES")
         if said and (not bracket or r.take(")")) and r.at("END", "STOP_MARK", ",", "AND", "USE"):
             attempt.keep()

@@ -29,7 +29,7 @@ def heading(r: Reader, said: Collected) -> bool:
     if opening and r.at("USE") and r.at(*_LINES, "NUM", ahead=1):
         r.take("USE")  # use the 14-day RSI on SPY
     while True:
-        if _title(r):
+        if _title(r, said):
             titled = True
         elif named and (_defaults(r) or _settings_after(r, said)):
             pass
@@ -49,10 +49,19 @@ def heading(r: Reader, said: Collected) -> bool:
     return titled and (r.at(*_ENDS) or (r.at(*_RULES) and not named) or (r.at("USE") and r.peek(-1).kind == "SYMBOL"))
 
 
-def _title(r: Reader) -> bool:
-    """Words of a name: none of them a rule."""
+def _title(r: Reader, said: Collected) -> bool:
+    """Words of a name: none of them a rule. That it goes both ways must be so."""
     if r.at("LONG") and r.at("SLASH", "AND", ahead=1) and r.at("SHORT", ahead=2):
-        return r.at("ON", "FOR", "COLON", "STRATEGY", ahead=3) and r.take_all("LONG", r.peek(1).kind, "SHORT")
+        if not r.at("ON", "FOR", "COLON", "STRATEGY", "STOP_MARK", ",", ahead=3):
+            return False
+        said.two_sided = True
+        return r.take_all("LONG", r.peek(1).kind, "SHORT")
+    if r.at("TWO_SIDED"):
+        said.two_sided = True
+        return r.take("TWO_SIDED") is not None
+    if r.at("SHORT") and r.at("STRATEGY", "TITLE", ahead=1) and r.at(*_ENDS, "ON", "FOR", "IN", "STRATEGY", ahead=2):
+        said.short_only = True  # a short idea
+        return r.take("SHORT") is not None
     if r.at("REACHES") and r.peek().text in ("test", "testing") and (not r.i or r.peek(-1).kind in _ENDS):
         return r.take("REACHES") is not None
     if r.take("INTRADAY"):

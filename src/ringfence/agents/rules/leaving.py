@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ringfence.agents.rules.arriving import side_of
-from ringfence.agents.rules.both_ways import both_sides, leave_both
+from ringfence.agents.rules.both_ways import both_sides, following, leave_both
 from ringfence.agents.rules.calendar import calendar
 from ringfence.agents.rules.conditions import any_of, condition, opposite
 from ringfence.agents.rules.guards import after_bars, distance, from_entry, guard
@@ -16,6 +16,7 @@ from ringfence.agents.rules.parts import is_rest, portion_of
 from ringfence.agents.rules.reader import UNITS, Reader
 from ringfence.agents.rules.scales import scale
 from ringfence.agents.rules.settings import NAMES
+from ringfence.agents.rules.tokens import Token
 from ringfence.trade.description.catalogue import KINDS, PRICES
 from ringfence.trade.description.model import (
     AllOf,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ringfence.agents.rules.collected import Collected
 
 _VERBS = ("SELL", "EXIT", "COVER", "TARGET", "REST", "HALF", "THIRD", "QUARTER", "ANOTHER", "CLOSE")
+_CLOSED = ("POSITION", "IT", "AT", "WHEN", "AFTER", "EITHER", "BOTH")
 _AT_LINE = ("TARGET", "EXIT", "SELL", "REST", "COVER", "TRAIL")
 _EVENTS = ("BULLISH", "BEARISH", "GOLDEN_CROSS", "DEATH_CROSS")
 _SHARES = ("HALF", "THIRD", "QUARTER", "REST", "ANOTHER")
@@ -53,15 +55,12 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
     token = r.take(*_VERBS, "TRAIL" if trailed else "SELL") if verb else None
     if verb and token is None and r.at("NUM") and r.at("SLASH", ahead=1) and said.guards.partials:
         token = r.peek(-1)  # … and 1/3 at 10 %
-    if verb and (token is None or (token.kind == "CLOSE" and not r.at("POSITION", "IT", "AT", "WHEN", "AFTER"))):
+    if verb and (token is None or (token.kind == "CLOSE" and not r.at(*_CLOSED))):
         return False
     if token is not None and token.kind in _SHARES:
         r.i -= 1
     r.take("ANOTHER")
-    side: Side = "short" if token is not None and token.kind == "COVER" else "long"
-    sided = token is not None and token.kind == "EXIT" and r.at("SHORT", "LONG")
-    if sided:
-        side = "short" if r.take("SHORT", "LONG").kind == "SHORT" else "long"  # type: ignore[union-attr]
+    side, bare = _side_left(r, said, token)
     said.left.add(side)
     portion = portion_of(r)
     rest = portion is None and r.take("REST") is not None
@@ -77,12 +76,13 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
     if r.at("SYMBOL") and not _whose(r, said):
         return False
     if before is not None:
+        said.bare += [before] if bare else []
         return _add(said, before, side, portion)
     if both:
         return portion is None and leave_both(r, said)
     line = token is not None and token.kind in _AT_LINE
     found, read = _reasons(r, said, lambda: _measured(r, said, portion, first, rest=rest, side=side), side, line=line)
-    if found and token is not None and token.kind == "EXIT" and not sided and "long" not in token.text:
+    if found and bare:
         said.bare.append(any_of(found))
     if found:
         said.exits.append(
@@ -96,6 +96,16 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
     if not read and said.guards.time_stop_bars and portion is None and token is not None:
         return r.at("END", "STOP_MARK", ",")  # hold it for 10 days, then sell
     return read
+
+
+def _side_left(r: Reader, said: Collected, token: Token | None) -> tuple[Side, bool]:
+    """Which side ends, and whether that was left unsaid."""
+    if token is None or token.kind != "EXIT":
+        return "short" if token is not None and token.kind == "COVER" else "long", False
+    if (named := r.take("SHORT", "LONG")) is not None:
+        return "short" if named.kind == "SHORT" else "long", False
+    side = following(said)
+    return side, side == "long" and "long" not in token.text
 
 
 def _reasons(

@@ -200,8 +200,9 @@ def _extreme(r: Reader) -> Condition | None:
 def _comparison(r: Reader) -> Condition | None:
     first = r.i
     with r.trying() as attempt:
-        if r.at("FIRST", "EVERY") and r.at("CLOSE", ahead=1) and r.at("ABOVE", "BELOW", ahead=2):
-            r.take("FIRST", "EVERY")  # on the first close below it
+        once = r.at("FIRST", "EVERY") or r.peek().text in ("one", "single")
+        if once and r.at("CLOSE", ahead=1) and r.at("ABOVE", "BELOW", ahead=2):
+            r.take(r.peek().kind)  # on the first close below it, until one close above it
         r.take("CURRENT") if r.at("CLOSES", ahead=1) else None  # today closes above it
         left: Operand | None = operand(r, left=True)
         pronoun = left is None

@@ -46,6 +46,7 @@ class Reader:
     entry: Condition | None = None  # the last entry's, which "the opposite" turns round
     joined: bool = False  # after an and or an or, where a subject may be left out
     traded: tuple[str, ...] = ()
+    either: bool = False  # of an exit of both sides, where a cross may go either way
     single: bool = False  # it says that there is one position at a time
     known: dict[str, tuple[float, ...]] = field(default_factory=dict)  # settings that were said
     golden: tuple[Line, Line] | None = None  # the averages of the golden cross, where it names them

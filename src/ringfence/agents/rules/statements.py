@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ringfence.agents.rules.both_ways import closed
 from ringfence.agents.rules.calendar import hours, never_on
 from ringfence.agents.rules.collected import SEPARATORS, Collected, symbols
 from ringfence.agents.rules.conditions import all_of, condition
@@ -15,6 +16,7 @@ from ringfence.agents.rules.leaving import leave
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.settings import BANDS
+from ringfence.agents.rules.sides import in_neither, mirrors, otherwise_short, remark, sided_filter, versus
 from ringfence.agents.rules.sizes import sizing
 from ringfence.agents.rules.wording import failed, in_cash, length, only_then, risked, stopped, swung, turned, unhit
 from ringfence.trade.description.model import Condition, Exit, Not
@@ -37,9 +39,9 @@ def statements(r: Reader) -> Collected | None:
 
 def statement(r: Reader, said: Collected) -> bool:
     readers: tuple[Callable[[Reader, Collected], bool], ...] = (
-        _remark, _context, unhit, heading, _universe, length, crossover, prefixed, entry, _add_each, risked,
-        _tool, turned, stopped, swung, failed, in_cash, _exit, hold, only_then, _filter, _otherwise, golden,
-        breakout, _bars, _contrast,
+        sided_filter, in_neither, remark, _remark, _context, versus, unhit, heading, mirrors, otherwise_short,
+        _universe, length, crossover, prefixed, entry, _add_each, risked, _tool, turned, stopped, swung, failed,
+        in_cash, closed, _exit, hold, only_then, _filter, _otherwise, golden, breakout, _bars, _contrast,
     )  # fmt: skip
     before = said.copy()
     for read in readers:

@@ -290,7 +290,7 @@ def crossing(r: Reader, left: Operand, first: int) -> Condition | None:
     late = _late_way(r)
     if late not in ("", "either", way) and way:
         return None
-    way = late or way or _way_of(right)
+    way = late or way or _way_of(right) or ("either" if r.either else "")
     if not way:
         raise r.ask(
             "which way does it cross?", ["crosses above", "crosses below", "crosses in either direction"], first

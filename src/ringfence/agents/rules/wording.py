@@ -131,14 +131,15 @@ def turned(r: Reader, said: Collected) -> bool:
         return False
     by_side = {entry.side: _cross(entry.when) for entry in said.entries}
     one, two = by_side["long"], by_side["short"]
-    if one is None or two is None:
-        return False
     signal = "cross" not in r.peek(-1).text
+    if not signal and (one is None or two is None):
+        return False
     r.take("HAPPENS")
     if signal:  # the opposite signal is the other side's entry
         ends = {entry.side: entry.when for entry in said.entries}
         leaves: dict[Side, Condition] = {"long": ends["short"], "short": ends["long"]}
     else:
+        assert one is not None and two is not None
         leaves = {"long": _turn(one), "short": _turn(two)}
     for side, when in leaves.items():
         said.left.add(side)
