@@ -2,6 +2,7 @@
 .PHONY: help setup lock demo test check format bench clean
 
 BIN := .venv/bin
+# Which tests stay together says tests/sharing.py.
 # Tests that count what the whole machine has are marked `alone` and wait for the other worker (tests/conftest.py).
 WORKERS ?= 2
 TESTS ?= tests
@@ -32,7 +33,7 @@ demo: setup
 test: setup
 	@scripts/install-test-packages
 	PATH="$$PATH:$$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1)" \
-	    $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(TESTS) $(ARGS)
+	    $(BIN)/python -m pytest -n $(WORKERS) $(TESTS) $(ARGS)
 
 check: setup
 	$(BIN)/ruff check .

@@ -67,6 +67,13 @@ def docker_engine() -> Iterator[str]:
         yield address
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    from tests.sharing import Shares  # needs xdist, which a single test does without
+
+    return Shares(config, log)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     # The workers of xdist end first, and leave this to the process that they work for.
@@ -91,15 +98,6 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
         report.outcome = "failed"
         report.longrepr = f"not collected, and RINGFENCE_REQUIRE_ALL=1 says that all must be: {report.longrepr}"
     return report
-
-
-@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook, and would read none
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file stays with one worker, so that what it sets up is set up once; so do all attacks on containers."""
-    for item in items:
-        spec = getattr(item, "callspec", None)
-        in_containers = item.path.parent.name == "attacks" and spec and spec.params.get("backend") == "docker"
-        item.add_marker(pytest.mark.xdist_group("attacks on docker" if in_containers else str(item.path)))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
