@@ -53,13 +53,15 @@ def rising_to(r: Reader, left: Operand, first: int) -> Condition | None:
         return None
     r.take("AT_LEAST")
     right = operand(r, left)
-    if right is None:
+    if right is None or r.take("OR_LESS" if token.kind == "RISES" else "OR_MORE"):
         return None
+    r.take("OR_LESS", "OR_MORE")  # falls to 35 or lower: which it says anyway
     return Compare(left=left, level="at_least" if token.kind == "RISES" else "at_most", right=right)
 
 
 def reaching(r: Reader, left: Operand, first: int) -> Condition | None:
     """touches the lower band, hits a 20-day high, reaches 70: up to it or down to it, as its side tells."""
+    start = r.i
     verb = r.take("REACHES", "MAKES") or (r.take("USE") if r.at("NEW", ahead=1) else None)
     makes = (
         verb is None
@@ -73,6 +75,8 @@ def reaching(r: Reader, left: Operand, first: int) -> Condition | None:
         return None
     if isinstance(right, Line):
         if right.name in ("highest", "lowest"):
+            if _of_closes({token.kind for token in r.tokens[start : r.i]}) and not right.source:
+                right = replace(right, source="close")
             right = of_own(right, left) if not (right.of or right.source) else right
             side: Level = "above" if right.name == "highest" else "below"
             return Compare(left=left, level=side, right=right)
@@ -84,6 +88,10 @@ def reaching(r: Reader, left: Operand, first: int) -> Condition | None:
         if came is not None:  # touches the middle band, from where the entry found it
             touched = replace(left, name="high" if came == "below" else "low")
             return Compare(left=touched, level="at_least" if came == "below" else "at_most", right=right)
+    if verb is not None and isinstance(right, Number) and (way := r.take("OR_LESS", "OR_MORE")):
+        return Compare(
+            left=left, level="at_least" if way.kind == "OR_MORE" else "at_most", right=right
+        )  # hits 40 or lower
     limits = KINDS[left.name].oversold if left.name in KINDS else None
     if verb is not None and isinstance(right, Number) and limits:
         high = right.value > sum(limits) / 2
@@ -94,3 +102,8 @@ def reaching(r: Reader, left: Operand, first: int) -> Condition | None:
     if words in ("rises", "rise", "climbs", "falls", "fall", "drops", "drop", "dips"):
         return Compare(left=left, level="at_least" if words.startswith(("rise", "climb")) else "at_most", right=right)
     raise r.ask(f"{verb.text} from which side?", ["rises above", "drops below"], first)
+
+
+def _of_closes(said: set[str]) -> bool:
+    """closes at its highest in 100 days: of its closes."""
+    return {"CLOSES", "ITS"} <= said and bool(said & {"HIGHEST", "LOWEST"}) and not said & {"HIGH", "LOW"}

@@ -27,6 +27,8 @@ def _extreme(r: Reader, given: int | None) -> Line | None:
         if given is not None and r.at("HIGH", "LOW"):
             token = r.take("HIGH", "LOW")
             assert token is not None
+            if r.at("CLOSE") and not r.at("ABOVE", "BELOW", "IS", "CROSS", ahead=1) and r.take("CLOSE"):
+                source = "close"  # a 20-day high close
             attempt.keep()
             return _made_extreme("highest" if token.kind == "HIGH" else "lowest", given, source)
         if given is not None and r.peek(-1).text.endswith("s") and r.peek().text in _MOST:
@@ -55,8 +57,9 @@ def _over(r: Reader) -> int | None:
     with r.trying() as attempt:
         if r.take("OF", "IN", "ABOVE", "FOR", "FROM") is None:
             return None
+        r.take_all("EVERY", "OF")  # lower than the low of each of the last 10 days
         r.take("PREVIOUS")
-        found = period(r)
+        found = period(r, bare=r.at("NUM") and r.at("END", "STOP_MARK", ",", "AND", "OR", ahead=1))
         if found is not None:
             attempt.keep()
         return found

@@ -21,6 +21,7 @@ from ringfence.trade.description.model import (
     Line,
     Not,
     SomeOf,
+    Trend,
 )
 
 # What begins another statement: an "and" or a comma before it does not go on with the condition.
@@ -44,12 +45,15 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
         r.i = first
         return None
     parts, words = [part], []
-    while (word := _connective(r)) is not None:
+    r.take("TOGETHER")
+    while (word := _connective(r, parts[-1])) is not None:
         with r.trying() as attempt:
             r.take(",")
+            r.take("ONLY") if r.at("ON", "USE", ahead=1) else None
             r.take("AND", "OR", "USE", "WHEN" if word == "while" else "AND") or (
                 r.take("ON") if r.at("VOLUME", ahead=1) else None
             )
+            r.take("THEN") if word == "then" else None
             r.take("WHEN") if r.at("ONE_POSITION", ahead=1) else None
             if word != "or" and not r.at("OTHERWISE", "BETWEEN", ahead=1) and r.take("ONE_POSITION"):
                 r.single = True
@@ -65,8 +69,10 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
             if word == "while" and "or" in words:
                 break
             attempt.keep()
+            r.take("TOGETHER")
             parts.append(another)
-            words.append("and" if word == "while" else word)
+            words.append("and" if word in ("while", "then") else word)
+    parts = _all_held(r, parts) if "or" not in words else parts
     if shared is None and wide is not None and wide.kind == "EITHER" and "or" not in words and not r.at("OR"):
         r.i = first
         return None
@@ -103,18 +109,56 @@ def _two_lines(r: Reader) -> tuple[Line, Line] | None:
     return r.it, r.right
 
 
-def _connective(r: Reader) -> str | None:
+def _connective(r: Reader, last: Condition) -> str | None:
+    opened = isinstance(last, Compare) and last.left == Line(name="open")
+    if opened and r.at("THEN") and r.at("CLOSES", "CLOSE", "FALLS", "RISES", ahead=1):
+        return "then"  # opens above it and then closes below: of one bar
+    if r.at("ONLY") and r.at("ON", "USE", ahead=1):
+        return "and"
     if r.at("AND", "OR"):
         return r.peek().kind.lower()
     if r.at("WHEN") and r.peek().text in ("while", "whilst"):
         return "while"
     if r.at("USE") and r.peek().text == "with":
         return "and"
-    if r.at("ON") and (r.peek(1).text in ("green candle", "red candle") or r.at("VOLUME", ahead=1)):
+    if r.at("ON") and (r.peek(1).text in ("green candle", "red candle") or r.at("VOLUME", ahead=1) or _busy(r)):
         return "and"
     if r.at(","):
         return r.peek(1).kind.lower() if r.at("AND", "OR", ahead=1) else ","
     return None
+
+
+def _busy(r: Reader) -> bool:
+    """on above-average volume, on twice its average volume."""
+    kinds = [r.peek(n).kind for n in range(1, 8)]
+    return r.at("ABOVE", "BELOW", "AT_LEAST", "TWICE", "TRIPLE", "NUM", ahead=1) and "VOLUME" in kinds
+
+
+def _all_held(r: Reader, parts: list[Condition]) -> list[Condition]:
+    """A and B, three days running: after a comma it is said of all of them."""
+    with r.trying() as attempt:
+        if len(parts) < 2 or not r.take(","):
+            return parts
+        r.take("BOTH")
+        bars = _run(r)
+        if bars is None or not _in_a_row(r):
+            return parts
+        made = [_lasting(part, bars) for part in parts]
+        kept = [part for part in made if part is not None]
+        if len(kept) < len(parts):
+            return parts
+        attempt.keep()
+        return kept
+
+
+def _in_a_row(r: Reader) -> bool:
+    return any(token.kind == "CONSECUTIVE" for token in r.tokens[r.i - 2 : r.i])
+
+
+def _lasting(part: Condition, bars: int) -> Condition | None:
+    if isinstance(part, Trend) and part.bars == 1:
+        return replace(part, bars=bars)
+    return Held(condition=part, bars=bars) if isinstance(part, (Compare, Between)) else None
 
 
 def _joined(r: Reader, parts: list[Condition], words: list[str], first: int) -> Condition:
@@ -255,6 +299,11 @@ def _held(r: Reader, part: Condition) -> Condition:
     """for 3 bars in a row, for the last 5 days, on 3 consecutive bars."""
     if not isinstance(part, (Compare, Between)):
         return part
+    bars = _run(r)
+    return part if bars is None else Held(condition=part, bars=bars)
+
+
+def _run(r: Reader) -> int | None:
     with r.trying() as attempt:
         spoken = r.take("FOR", "ON") is not None
         r.skip("AT_LEAST", "PREVIOUS")
@@ -268,8 +317,8 @@ def _held(r: Reader, part: Condition) -> Condition:
         running = r.take("CONSECUTIVE") is not None
         if bars is not None and (spoken or running):
             attempt.keep()
-            return Held(condition=part, bars=bars)
-    return part
+            return bars
+    return None
 
 
 def _named_cross(r: Reader) -> Line | None:

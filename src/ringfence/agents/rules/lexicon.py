@@ -57,7 +57,7 @@ def lexicon() -> Lexicon:
     entries: list[tuple[str, list[str]]] = []
     for kind, phrases in _entries(text):
         if kind == "FILLER":
-            fillers = frozenset(phrases)
+            fillers |= frozenset(phrases)
             continue
         entries.append((kind, phrases))
     for kind, phrases in entries:

@@ -23,6 +23,7 @@ from ringfence.trade.description.model import (
 )
 
 _TURNING = ("turns", "turn", "turning", "turned", "flips", "flip", "curls", "hooks")
+_STARTING = ("starts", "started", "begins", "begin", "has", "begun")
 _OVER = ("END", "STOP_MARK", ",", "AND", "OR", ")", "THEN", "BUY", "SELL", "SHORT", "EXIT", "COVER", "USE", "COLON")
 _IN_A_DAY = ("close", "closes", "closed", "closing", "finish", "finishes", "finished", "ends", "end", "ended")
 
@@ -33,6 +34,9 @@ def trend(r: Reader, left: Operand, first: int) -> Condition | None:
     token = r.take("RISES", "FALLS")
     if token is None or not isinstance(left, Line) or (r.at("NUM") and r.at("PERCENT", "BPS", ahead=1)):
         return None
+    if left.name == "supertrend" and token.text in ("up", "down") and r.at(*_OVER, "WHEN"):
+        level: Level = "above" if token.kind == "RISES" else "below"
+        return Compare(left=replace(left, part="direction"), level=level, right=Number(value=0))
     bars = 1
     with r.trying() as attempt:
         r.take("FOR", "IN", "ABOVE", "ON")
@@ -58,9 +62,12 @@ def change(r: Reader, left: Operand, first: int) -> Condition | None:
         return None
     r.skip("BY")
     word = r.take("ABOVE", "AT_LEAST")
+    less = r.take("BELOW", "AT_MOST") if word is None else None
     size = percent(r)
     if size is None:
         return None
+    if less is not None:
+        return _slight(r, left, size, up=token.kind in ("RISES", "GAIN"), hard=less.kind == "BELOW")
     more = r.take("OR_MORE")
     up = token.kind in ("RISES", "GAIN")
     hard = word is not None and word.kind == "ABOVE" and more is None
@@ -78,6 +85,18 @@ def change(r: Reader, left: Operand, first: int) -> Condition | None:
     if bars is None:
         return None
     return Change(line=left, way="up" if up else "down", percent=size, bars=bars, strict=hard)
+
+
+def _slight(r: Reader, left: Line, size: float, *, up: bool, hard: bool) -> Condition | None:
+    """is up less than 2 % over 10 days: by the rate of change; whether it may be down as well is not guessed."""
+    bars = span(r)
+    if bars is None or left.name != "close" or left.ago:
+        return None
+    rate = Line(name="roc", values=(bars,), symbol=left.symbol, timeframe=left.timeframe)
+    ends: tuple[Level, Level] = ("below", "above") if hard else ("at_most", "at_least")
+    far = Compare(left=rate, level=ends[not up], right=Number(value=size if up else -size))
+    same = Compare(left=rate, level="at_least" if up else "at_most", right=Number(value=0))
+    return AllOf(parts=(same, far))
 
 
 def since(r: Reader, left: Operand, first: int) -> Condition | None:
@@ -114,11 +133,14 @@ def changed_sign(r: Reader, left: Operand, first: int) -> Condition | None:
 
 def turned(r: Reader, left: Operand, first: int) -> Condition | None:
     """turns up, turns down after 3 rising days: now the one way, and on the bars before the other."""
-    if not r.take("TURNS", "MOVES") or r.peek(-1).text.split()[0] not in _TURNING or not isinstance(left, Line):
+    if not r.take("TURNS", "MOVES") or not isinstance(left, Line):
+        return None
+    starts = r.peek(-1).text.split()[0] in _STARTING
+    if not starts and r.peek(-1).text.split()[0] not in _TURNING:
         return None
     r.take("BACK")
     way = r.take("RISES", "FALLS")
-    if way is None or way.text not in ("up", "down", "upward", "upwards", "downward", "downwards"):
+    if way is None or not (starts or way.text in ("up", "down", "upward", "upwards", "downward", "downwards")):
         return None
     bars = 1
     with r.trying() as attempt:

@@ -7,10 +7,12 @@ from dataclasses import replace
 from ringfence.agents.rules.arriving import reaching, returning, rising_to
 from ringfence.agents.rules.crosses import averages_cross, golden, named_cross
 from ringfence.agents.rules.lines import line
-from ringfence.agents.rules.movements import change, changed_sign, since, span, trend, turned
+from ringfence.agents.rules.movements import change, changed_sign, since, trend, turned
+from ringfence.agents.rules.nominals import NOMINALS
 from ringfence.agents.rules.operands import operand, settle
 from ringfence.agents.rules.proportions import share_of_price, squeeze
-from ringfence.agents.rules.reader import UNITS, Attempt, Reader, percent, period
+from ringfence.agents.rules.reader import UNITS, Reader, period
+from ringfence.agents.rules.relations import outdone, slope
 from ringfence.agents.rules.scales import fitting, line_in, plain
 from ringfence.agents.rules.settings import NAMES
 from ringfence.agents.rules.verbs import broken, crossing, level, turning
@@ -18,13 +20,9 @@ from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
-    Beyond,
-    Change,
     Compare,
     Condition,
     Cross,
-    Held,
-    Level,
     Line,
     Not,
     Number,
@@ -32,7 +30,22 @@ from ringfence.trade.description.model import (
     Trend,
 )
 
-_OVER = ("END", "STOP_MARK", ",", "AND", "USE", "SELL", "EXIT", ")", "THEN", "IN", "FOR")  # where a rule is over
+_OVER = (
+    "END",
+    "STOP_MARK",
+    ",",
+    "AND",
+    "USE",
+    "SELL",
+    "EXIT",
+    ")",
+    "THEN",
+    "IN",
+    "FOR",
+    "WHEN",
+    "UNLESS",
+    "OR",
+)  # where a rule is over
 
 _YESTERDAY = ("day before", "yesterday", "previous day", "prior day", "previous bar", "prior bar", "preceding day")
 
@@ -42,11 +55,8 @@ def predicate(r: Reader) -> Condition | None:
         golden,
         squeeze,
         share_of_price,
-        _shape,
-        _nominal,
-        _gap,
-        _streak,
-        _first_day,
+        *NOMINALS,
+        slope,
         _extreme,
         named_cross,
         averages_cross,
@@ -56,116 +66,6 @@ def predicate(r: Reader) -> Condition | None:
         if made is not None:
             return where(r, made) if read is named_cross else made
     return None
-
-
-def _shape(r: Reader) -> Condition | None:
-    """green candle, the bar closes up: the close above the open."""
-    with r.trying() as attempt:
-        bar = r.take("BAR") if r.peek().text in ("candle", "bar", "candlestick") else None
-        r.take("ON", "IS")
-        if bar is not None and (mood := r.take("BULLISH", "BEARISH")):
-            attempt.keep()
-            way: Level = "above" if mood.kind == "BULLISH" else "below"
-            return Compare(left=Line(name="close"), level=way, right=Line(name="open"))
-        token = r.take("RISES", "FALLS")
-        if bar is not None or token is None or token.text not in ("green candle", "red candle"):
-            return None
-        attempt.keep()
-        side = "above" if token.kind == "RISES" else "below"
-        return Compare(left=Line(name="close"), level=side, right=Line(name="open"))  # type: ignore[arg-type]
-
-
-def _nominal(r: Reader) -> Condition | None:
-    """a 4 % drop over two days."""
-    with r.trying() as attempt:
-        r.take("EVERY")
-        word = r.take("ABOVE", "AT_LEAST")
-        size = percent(r)
-        way = r.take("RISES", "FALLS") if size is not None else None
-        if size is not None and way is not None and r.at("FROM", "BELOW", "ABOVE"):
-            r.take("FROM", "BELOW", "ABOVE")
-            return _from_line(r, attempt, size, up=way.kind == "RISES", hard=word is not None and word.kind == "ABOVE")
-        bars = span(r) if way is not None else None
-        if size is None or way is None or bars is None:
-            return None
-        attempt.keep()
-        hard = word is not None and word.kind == "ABOVE"
-        return Change(
-            line=Line(name="close"), way="up" if way.kind == "RISES" else "down", percent=size, bars=bars, strict=hard
-        )
-
-
-def _from_line(r: Reader, attempt: Attempt, size: float, *, up: bool, hard: bool) -> Condition | None:
-    """a 10 % drop from its 50-day high."""
-    made = line(r)
-    if made is None:
-        return None
-    attempt.keep()
-    levels: tuple[Level, Level] = ("above", "below") if hard else ("at_least", "at_most")
-    r.it, r.right = Line(name="close"), made
-    return Compare(left=r.it, level=levels[not up], right=Beyond(line=made, percent=size if up else -size))
-
-
-def _gap(r: Reader) -> Condition | None:
-    """it gaps up by 2 %."""
-    with r.trying() as attempt:
-        r.take("IT", "PRICE", "OPEN")
-        if r.take("GAP") is None:
-            return None
-        way = r.take("RISES", "FALLS", "ABOVE", "BELOW")
-        r.skip("BY", "OF")
-        strict = r.take("ABOVE", "AT_LEAST")
-        size = percent(r)
-        if way is None:
-            return None
-        r.take_all("AT", "OPEN")
-        up = way.kind in ("RISES", "ABOVE")
-        last = Line(name="close", ago=1)
-        right: Operand = last if size is None else Beyond(line=last, percent=size if up else -size)
-        hard = size is None or (strict is not None and strict.kind == "ABOVE")
-        attempt.keep()
-        levels = ("above", "below") if hard else ("at_least", "at_most")
-        return Compare(left=Line(name="open"), level=levels[0] if up else levels[1], right=right)  # type: ignore[arg-type]
-
-
-def _streak(r: Reader) -> Condition | None:
-    """3 down days in a row, three consecutive lower closes, 3 straight green candles."""
-    with r.trying() as attempt:
-        r.take("AFTER")
-        r.take("IS")
-        number = r.take("NUM")
-        if number is None:
-            return None
-        said = r.take("CONSECUTIVE")
-        way = r.take("RISES", "FALLS")
-        if way is None or way.text.split()[0] not in ("higher", "lower", "up", "down", "green", "red"):
-            return None
-        r.take("DAY", "BAR", "CLOSE")
-        said = r.take("CONSECUTIVE") or said
-        r.take("HAPPENS")
-        if said is None and len(way.text.split()) == 1:
-            return None
-        attempt.keep()
-        if way.text.endswith(("candle", "candles", "bar", "bars")) and way.text.startswith(("green", "red")):
-            side: Level = "above" if way.kind == "RISES" else "below"
-            return Held(
-                condition=Compare(left=Line(name="close"), level=side, right=Line(name="open")), bars=int(number.value)
-            )
-        return Trend(line=Line(name="close"), way="up" if way.kind == "RISES" else "down", bars=int(number.value))
-
-
-def _first_day(r: Reader) -> Condition | None:
-    """the first up close, any red day."""
-    with r.trying() as attempt:
-        r.take("ON", "AFTER", "AT")
-        said = r.take("FIRST", "EVERY", "NEXT")
-        token = r.take("RISES", "FALLS")
-        if token is None or not token.text.endswith((" close", " day", " bar")):
-            return None
-        if said is None and not r.at("END", "STOP_MARK", ",", "AND", "OR", "USE"):
-            return None
-        attempt.keep()
-        return Trend(line=Line(name="close"), way="up" if token.kind == "RISES" else "down", bars=1)
 
 
 def _extreme(r: Reader) -> Condition | None:
@@ -210,7 +110,9 @@ def _comparison(r: Reader) -> Condition | None:
             left = r.it or Line(name="close")
         elided = left is None
         if left is None:
-            left = r.it or (Line(name="close") if r.at("RISES", "FALLS", "CLOSES", "REACHES", "MOVES") else None)
+            left = r.it or (
+                Line(name="close") if r.at("RISES", "FALLS", "CLOSES", "REACHES", "MOVES", "CROSS") else None
+            )
             if left is None or r.at("NUM", "MONEY"):
                 return None
         if (pronoun or elided) and r.at("CLOSES"):
@@ -223,8 +125,10 @@ def _comparison(r: Reader) -> Condition | None:
 
 
 def _verb(r: Reader, left: Operand, first: int, *, pronoun: bool) -> Condition | None:
+    r.take("AND") if r.peek().text == "also" else None  # with ADX also rising
     negated = r.take("NOT") is not None
     for read in (
+        outdone,
         change,
         since,
         broken,
@@ -255,10 +159,13 @@ def _since_before(r: Reader, made: Condition) -> Condition:
     if not isinstance(made, Compare) or made.level not in ("above", "below") or not isinstance(made.right, Line):
         return made
     with r.trying() as attempt:
-        if not (r.peek().text == "having" and r.take("USE")) and not r.take("AFTER"):
+        after = r.take("AFTER") is not None
+        having = r.peek().text == "having" and r.take("USE") is not None
+        if not (after or having):
             return made
         if not r.take("CLOSES", "IS") or not r.take("BELOW" if made.level == "above" else "ABOVE") or not r.take("IT"):
             return made
+        r.take("ON")
         before = r.take("PREVIOUS")
         if before is None or before.text not in _YESTERDAY or not r.at(*_OVER, "OR"):
             return made
@@ -321,18 +228,24 @@ def _of_price(made: Condition) -> Condition:
 
 
 def _after_being(r: Reader, made: Cross) -> None:
-    """rises above -80 after being below it: a cross says as much."""
+    """rises above -80 after being below it, turns positive after being negative the day before: as a cross says."""
     with r.trying() as attempt:
         first = r.i
-        if not r.take("AFTER"):
+        after = r.take("AFTER") is not None
+        having = r.peek().text == "having" and r.take("USE") is not None
+        if not after and not having:
             return
-        r.skip("IS")
-        side = r.take("ABOVE", "BELOW")
-        if side is None:
+        r.skip("IS", "CLOSES", "FALLS" if made.direction == "above" else "RISES", "MOVES")
+        zero = made.right == Number(value=0) and r.take("POSITIVE", "NEGATIVE")
+        side = r.take("ABOVE", "BELOW") if not zero else None
+        if side is None and not zero:
             return
-        same = r.take("IT") is not None or operand(r, made.left) == made.right
-        if not same or made.direction == "either" or side.kind.lower() == made.direction:
+        over = zero.kind == "POSITIVE" if zero else side is not None and side.kind == "ABOVE"
+        same = zero or r.take("IT") is not None or r.at(*_OVER, "PREVIOUS") or operand(r, made.left) == made.right
+        if not same or made.direction == "either" or over == (made.direction == "above"):
             raise r.ask("how long before may that have been?", ["crosses above 30", "is below 20 for 3 days"], first)
+        r.take("PREVIOUS") if r.peek().text in _YESTERDAY else None
+        r.take("FIRST", "BEFORE")
         attempt.keep()
 
 

@@ -267,6 +267,9 @@ def _longest(words: list[Token], i: int) -> tuple[int, str]:
             found = lexicon().kinds[phrase]
             if found in ("OR_MORE", "OR_LESS") and words[i].end + 1 != token.start:
                 continue  # "or the lower band" lost its article
+            after = words[i + len(run)].text if i + len(run) < len(words) else ""
+            if after == "than" and len(run) > 1 and run[-1] in ("higher", "lower"):
+                continue  # the close higher than yesterday's high is no higher close
             best, kind = len(run), found
     return best, kind
 

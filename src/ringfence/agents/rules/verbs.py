@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from ringfence.agents.rules.arriving import side_of
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.operands import both_averages, deviations, named, operand
 from ringfence.agents.rules.reader import Reader, percent
+from ringfence.agents.rules.relations import beside_sloping, in_cloud, several
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
     AllOf,
@@ -37,6 +39,7 @@ def level(r: Reader, left: Operand, first: int) -> Condition | None:
     r.skip("IS", "BACK")
     made = (
         _near(r, left)
+        or in_cloud(r, left)
         or _between(r, left)
         or _deviating(r, left)
         or _mood(r, left, first)
@@ -46,7 +49,7 @@ def level(r: Reader, left: Operand, first: int) -> Condition | None:
 
 
 def _compared(r: Reader, left: Operand, first: int, *, spoken: bool) -> Condition | None:
-    far = _beyond(r, left, spoken=spoken)
+    far = _beyond(r, left, spoken=spoken or r.peek(-1).kind in ("CLOSE", "CLOSES", "PRICE"))
     if far is not None:
         return far
     token = r.take(*_LEVELS)
@@ -61,9 +64,12 @@ def _compared(r: Reader, left: Operand, first: int, *, spoken: bool) -> Conditio
     r.take("OF")
     made = _LEVELS[token.kind]
     side = "above" if made in ("above", "at_least") else "below"
-    pair = both_averages(r)
-    if pair is not None:
-        return AllOf(parts=tuple(Compare(left=left, level=made, right=one) for one in pair))
+    slope = beside_sloping(r, left, made)
+    if slope is not None:
+        return slope
+    lines = several(r, left, side) or both_averages(r)
+    if lines is not None:
+        return AllOf(parts=tuple(Compare(left=left, level=made, right=one) for one in lines))
     right = operand(r, left, side) or _same_right(r, left)
     if right is None:
         return None
@@ -99,7 +105,7 @@ def _same_right(r: Reader, left: Operand) -> Operand | None:
     """sell when it is below: what it was compared with before."""
     ended = r.at(
         "END", "STOP_MARK", ",", "AND", "OR", "THEN", "USE", "EXIT", "SELL", "COVER", ")", "FROM", "EITHER_WAY"
-    )
+    ) or (r.at("FOR") and r.at("NUM", ahead=1))  # it has been below for 3 days
     return r.right if ended and left == r.it else None
 
 
@@ -216,6 +222,8 @@ def _mood_pair(left: Line) -> tuple[Line, Operand] | None:
         return replace(left, part="direction"), _ZERO
     if left.name == "macd":
         return replace(left, part="line"), replace(left, part="signal")
+    if left.name == "parabolic_sar":
+        return Line(name="close", symbol=left.symbol, timeframe=left.timeframe), left
     if left.name == "close":
         return left, Line(name="open")
     return None
@@ -235,7 +243,7 @@ def turning(r: Reader, left: Operand, first: int) -> Condition | None:
     if not isinstance(made, Compare):
         return None
     direction: Direction = "above" if made.level == "above" else "below"
-    if isinstance(made.left, Line) and made.left.name == "close":
+    if isinstance(made.left, Line) and made.left.name == "close" and made.right == Line(name="open"):
         return None
     return Cross(left=made.left, direction=direction, right=made.right)
 
@@ -248,6 +256,7 @@ def crossing(r: Reader, left: Operand, first: int) -> Condition | None:
     while (
         token := r.take("CROSS", "MOVES", "RISES", "FALLS", "RECLAIMS", "LOSES_LINE", "THROUGH", "BACK", "TURNS")
         or (r.take("LOSS") if r.peek().text == "loses" and not moved else None)
+        or (r.take("REACHES", "RETURNS", "TO") if _goes_to(r, moved=moved) else None)
     ) is not None:
         moved = True
         crossed = (
@@ -290,12 +299,18 @@ def crossing(r: Reader, left: Operand, first: int) -> Condition | None:
     late = _late_way(r)
     if late not in ("", "either", way) and way:
         return None
-    way = late or way or _way_of(right) or ("either" if r.either else "")
+    way = late or way or _way_of(right) or ("either" if r.either else _way_back(r, left, right))
     if not way:
         raise r.ask(
             "which way does it cross?", ["crosses above", "crosses below", "crosses in either direction"], first
         )
     return _crosses(left, way, right)
+
+
+def _goes_to(r: Reader, *, moved: bool) -> bool:
+    """pulls back to below, climbs to above, returns to over: the side counts, not the arriving."""
+    words = r.peek().text.split()
+    return r.at("ABOVE", "BELOW", ahead=1) and words[-1:] == ["to"] and (moved or not r.at("TO"))
 
 
 def _from_to(r: Reader, left: Operand) -> Condition | None:
@@ -320,6 +335,14 @@ def _way_of(right: Operand) -> Literal["", "above", "below"]:
     if right.name == "highest" or right.part in ("upper", "top"):
         return "above"
     return "below" if right.name == "lowest" or right.part in ("lower", "bottom") else ""
+
+
+def _way_back(r: Reader, left: Operand, right: Operand) -> Literal["", "above", "below"]:
+    """exit when price crosses the middle band: down through it, where the entry was above the band."""
+    if not isinstance(right, Line) or not isinstance(left, Line) or left.name not in ("close", "high", "low"):
+        return ""
+    side = side_of(r.entry, right)
+    return "" if side is None else "below" if side == "above" else "above"
 
 
 def _late_way(r: Reader) -> Literal["", "above", "below", "either"]:

@@ -1,0 +1,187 @@
+"""How one line stands to others: above its rising average, above all of three, inside the cloud, ahead of SPY."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.movements import span
+from ringfence.agents.rules.operands import line_name, named
+from ringfence.agents.rules.reader import UNITS, Question, Reader, period
+from ringfence.agents.rules.scales import scale
+from ringfence.trade.description.catalogue import usual_line
+from ringfence.trade.description.model import (
+    AllOf,
+    Between,
+    Compare,
+    Condition,
+    Level,
+    Line,
+    Operand,
+    Trend,
+    Way,
+)
+
+_LEVELS: dict[str, Level] = {"ABOVE": "above", "BELOW": "below", "AT_LEAST": "at_least", "AT_MOST": "at_most"}
+_SLOPES = ("rising", "falling", "declining", "increasing", "decreasing", "sloping")
+_VERBS = (
+    "IS", "CROSS", "ABOVE", "BELOW", "RISES", "FALLS", "AT_LEAST", "AT_MOST", "MOVES", "CLOSES", "TURNS", "REACHES",
+    "BETWEEN", "NOT", "MAKES", "RETURNS", "POSITIVE", "NEGATIVE", "OVERSOLD", "OVERBOUGHT", "EQUALS", "TWICE",
+)  # fmt: skip
+
+
+def sloping(r: Reader) -> tuple[Line, Way, int] | None:
+    """its rising 200-day average, a falling 50-day SMA (falling for 5 bars): the line, which way, over how long."""
+    with r.trying() as attempt:
+        r.take("ITS")
+        token = r.take("RISES", "FALLS")
+        if token is None or not any(word in _SLOPES for word in token.text.split()):
+            return None
+        made = line(r)
+        if made is None or made.name in ("close", "highest", "lowest"):
+            return None
+        attempt.keep()
+        way: Way = "up" if token.kind == "RISES" else "down"
+        return made, way, _how_long(r, token.kind)
+
+
+def _how_long(r: Reader, kind: str) -> int:
+    """(rising for 5 bars)"""
+    with r.trying() as attempt:
+        if r.take("(") and r.take(kind):
+            r.take("FOR", "ABOVE", "IN")
+            r.skip("AT_LEAST", "PREVIOUS")
+            bars = period(r)
+            if bars is not None and r.take(")"):
+                attempt.keep()
+                return bars
+    return 1
+
+
+def slope(r: Reader) -> Condition | None:
+    """with a rising 50-day SMA: said without a verb."""
+    with r.trying() as attempt:
+        found = sloping(r)
+        if found is None or r.at(*_VERBS):
+            return None
+        attempt.keep()
+        made, way, bars = found
+        r.it = made
+        return Trend(line=made, way=way, bars=bars)
+
+
+def beside_sloping(r: Reader, left: Operand, level: Level) -> Condition | None:
+    """is above its rising 200-day average: it is, and that rises."""
+    found = sloping(r)
+    if found is None:
+        return None
+    made, way, bars = found
+    return AllOf(parts=(Compare(left=left, level=level, right=made), Trend(line=made, way=way, bars=bars)))
+
+
+def several(r: Reader, left: Operand, side: str) -> tuple[Line, ...] | None:
+    """the 10-day, the 50-day and the 200-day moving averages; SMA 20, 50 and 200; its 20-day EMA and 50-day EMA."""
+    try:
+        return _numbered(r) or _named_once(r) or _spelled(r, left if isinstance(left, Line) else None, side)
+    except Question:
+        return None  # what is doubtful is asked where it is read alone
+
+
+def _numbered(r: Reader) -> tuple[Line, ...] | None:
+    """the 10, 50 and 200 day SMA."""
+    with r.trying() as attempt:
+        r.take("BOTH")
+        r.take("ITS")
+        bars: list[float] = []
+        while r.at("NUM") and (found := period(r, bare=True)) is not None:
+            bars.append(found)
+            if not _and(r):
+                break
+            r.take("ITS")
+        name = line_name(r)
+        if len(bars) < 3 or name is None or r.at(*_VERBS):
+            return None
+        attempt.keep()
+        return tuple(Line(name=name, values=(one,)) for one in bars)
+
+
+def _named_once(r: Reader) -> tuple[Line, ...] | None:
+    """SMA 20, 50 and 200; EMA(20) and EMA(50)."""
+    with r.trying() as attempt:
+        r.take("BOTH", "ITS")
+        name = line_name(r)
+        first = r.take("NUM") if name is not None else None
+        bars = [] if first is None else [first.value]
+        while bars and _and(r):
+            if r.at(*UNITS, "PERCENT", ahead=1):
+                return None
+            number = r.take("NUM")
+            if number is None:
+                return None
+            bars.append(number.value)
+        if name is None or len(bars) < 2 or r.at(*_VERBS, *UNITS, "PERCENT", "TIMES", "("):
+            return None
+        attempt.keep()
+        return tuple(Line(name=name, values=(one,)) for one in bars)
+
+
+def _spelled(r: Reader, left: Line | None, side: str) -> tuple[Line, ...] | None:
+    """its 20-day EMA, its 50-day SMA and its 200-day SMA: none of them with a verb of its own."""
+    with r.trying() as attempt:
+        wide = r.take("BOTH")
+        made: list[Line] = []
+        while (one := line(r, left, side)) is not None:
+            made.append(named(one))
+            if not r.at("AND", ",") or not _and(r):
+                break
+        plain = all(one.name not in ("close", "?") for one in made)
+        if len(made) < 2 or not plain or r.at(*_VERBS, "(") or len({scale(one) for one in made}) > 1:
+            return None
+        if wide is None and r.peek(-1).kind in ("AND", ","):
+            return None
+        attempt.keep()
+        return tuple(made)
+
+
+def _and(r: Reader) -> bool:
+    """A comma, an and, or both."""
+    comma = r.take(",", "SLASH") is not None
+    return r.take("AND") is not None or comma
+
+
+def in_cloud(r: Reader, left: Operand) -> Condition | None:
+    """is inside the cloud, closes back inside or under it: between its edges, or no higher than its top."""
+    with r.trying() as attempt:
+        token = r.take("BETWEEN", "IN")
+        if token is None or token.text not in ("inside", "within", "in", "into"):
+            return None
+        other = r.take("ABOVE", "BELOW") if r.take("OR") else None
+        if r.peek(-1).kind == "OR" or not r.take("CLOUD"):
+            return None
+        attempt.keep()
+        top, bottom = usual_line("cloud", "top"), usual_line("cloud", "bottom")
+        if values := r.known.get("cloud") or r.known.get("ichimoku"):
+            top, bottom = replace(top, values=values), replace(bottom, values=values)
+        if other is None:
+            return Between(left=left, low=bottom, high=top)
+        under = other.kind == "BELOW"
+        return Compare(left=left, level="at_most" if under else "at_least", right=top if under else bottom)
+
+
+def outdone(r: Reader, left: Operand, first: int) -> Condition | None:
+    """has outperformed SPY over the last 21 days, gained more than SPY in a month: by what each made."""
+    r.skip("IS")
+    if not isinstance(left, Line) or left.name != "close":
+        return None
+    token = r.take("RISES", "GAIN") if r.at("ABOVE", "BELOW", ahead=1) else None
+    side = r.take("ABOVE", "BELOW")
+    spoken = token is not None or (side is not None and side.text.startswith(("outperf", "underperf", "beat")))
+    other = r.take("SYMBOL") if spoken else None
+    bars = span(r) if other is not None else None
+    if side is None or other is None or bars is None:
+        return None
+    mine = Line(name="roc", values=(bars,), symbol=left.symbol)
+    symbol = "" if other.text in r.traded else other.text
+    if symbol == left.symbol:
+        return None
+    return Compare(left=mine, level=_LEVELS[side.kind], right=replace(mine, symbol=symbol))
