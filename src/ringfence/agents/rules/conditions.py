@@ -45,7 +45,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
         r.i = first
         return None
     parts, words = [part], []
-    r.take("TOGETHER")
+    r.take("TOGETHER", "TOO")
     while (word := _connective(r, parts[-1])) is not None:
         with r.trying() as attempt:
             r.take(",")
@@ -69,7 +69,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
             if word == "while" and "or" in words:
                 break
             attempt.keep()
-            r.take("TOGETHER")
+            r.take("TOGETHER", "TOO")
             parts.append(another)
             words.append("and" if word in ("while", "then") else word)
     parts = _all_held(r, parts) if "or" not in words else parts
