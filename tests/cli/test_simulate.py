@@ -60,6 +60,16 @@ def test_monte_carlo_for_people_and_as_json(call: Call, tmp_path: Path) -> None:
     assert f"{found['numbers']['upper']:,.2f}" in out
 
 
+def test_a_price_may_be_asked_about_from_below_and_without_the_drift(call: Call) -> None:
+    words = ("simulate", "monte-carlo", "--data", "sample:GOOG", "--seed", "1", "--below", "700", "--no-drift")
+    _, out = call(*words)
+    assert "ends below 700" in out and "the past drift is taken off" in out
+    _, raw = call(*words, "--json")
+    numbers = json.loads(raw)["numbers"]
+    assert numbers["below"] == 700 and 0 < numbers["p_below"] < numbers["p_down"]
+    assert abs(numbers["median"] / numbers["spot"] - 1) < 0.01
+
+
 def test_the_program_is_shown_when_asked_for(call: Call) -> None:
     _, out = call("simulate", "correlation", "--data", "sample:AAPL,MSFT", "--code")
     assert 'AGAINST = "MSFT"' in out and "Limits: 15 s, 256 MB of memory" in out and "beta of AAPL on MSFT" in out

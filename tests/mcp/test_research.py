@@ -143,7 +143,7 @@ def test_a_bad_call_is_an_error_that_says_what_to_do(
 
 
 def test_a_price_interval_says_what_it_rests_on(peer: Peer) -> None:
-    result = peer.call("monte_carlo", data="sample:GOOG", horizon="30d", above=900)
+    result = peer.call("monte_carlo", data="sample:GOOG", horizon="30d", above=900, below=700, drift=False)
     found = answer(result)
     keeps_to_schema(peer, "monte_carlo", found)
     told = found["interval"]
@@ -151,7 +151,8 @@ def test_a_price_interval_says_what_it_rests_on(peer: Peer) -> None:
     assert told["lower"] < told["median"] < told["upper"] and told["spot"] == 806.19
     assert told["lower"] == pytest.approx(told["closed_lower"], rel=0.03)  # drawn, and by the formula
     assert told["upper"] == pytest.approx(told["closed_upper"], rel=0.03)
-    assert 0 < told["p_above"] < told["p_up"] < 1
+    assert 0 < told["p_above"] < told["p_up"] < 1 and 0 < told["p_below"] < told["p_down"] < 1
+    assert told["median"] == pytest.approx(told["spot"], rel=0.01), "the drift was to be left out"
     assert 0 < told["value_at_risk"] < told["expected_shortfall"] < 1
     assert told["fan"]["values"][2][-1] == told["median"] and told["fan"]["bars"][-1] == told["horizon_bars"] == 30
     assert (told["observations"], told["horizon"]) == (2147, "30 trading days, taken as 30 bars of 1d")

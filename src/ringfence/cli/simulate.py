@@ -22,6 +22,11 @@ Horizon = Annotated[
 Above = Annotated[
     float | None, typer.Option("--above", metavar="N", help="A price: say how likely it is to end above.")
 ]
+Below = Annotated[float | None, typer.Option("--below", metavar="N", help="The same, to end below.")]
+Drift = Annotated[
+    bool,
+    typer.Option("--drift/--no-drift", help="Go on with the drift of the data.", rich_help_panel=asking.SIMULATION),
+]
 Weights = Annotated[
     str | None, typer.Option("--weights", metavar="A=F,B=F", help="Shares of the cash. (default equal ones)")
 ]
@@ -73,6 +78,8 @@ def monte_carlo(
     method: asking.Method = "gbm",
     block: asking.Block = None,
     above: Above = None,
+    below: Below = None,
+    drift: Drift = True,
     paths: asking.Paths = 10_000,
     wish: Wish,
 ) -> int:
@@ -80,7 +87,7 @@ def monte_carlo(
 
     question = PriceQuestion(
         data=needed(prices), horizon=Horizon.parse(horizon), confidence=confidence, method=method, block=block,
-        above=above, paths=paths,
+        above=above, below=below, drift=drift, paths=paths,
     )  # fmt: skip
     return answer(wish, lambda desk, _: ask_price(question, desk))
 

@@ -63,8 +63,11 @@ class IntervalAnswer(Rests):
     confidence: float
     horizon_bars: int
     p_up: float = Field(description="The chance of a rise.")
+    p_down: float = Field(description="The chance of a fall.")
     above: float | None
     p_above: float | None = Field(description="The chance to end above that price.")
+    below: float | None
+    p_below: float | None = Field(description="The chance to end below that price.")
     value_at_risk: float = Field(description="VaR: the loss at the horizon that is not exceeded so surely.")
     expected_shortfall: float = Field(description="CVaR: the mean loss beyond it.")
     drift_year: float

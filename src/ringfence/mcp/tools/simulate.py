@@ -52,6 +52,8 @@ class MonteCarloArguments(Question):
     method: Literal["gbm", "bootstrap"] = Field(default="gbm", description="Normal returns, or blocks of the past.")
     block: int | None = Field(default=None, description="Bars that a bootstrap draws in a row.")
     above: float | None = Field(default=None, description="A price: say how likely it is to end above.")
+    below: float | None = Field(default=None, description="The same, to end below.")
+    drift: bool = Field(default=True, description="Go on with the drift of the data.")
     paths: int = Field(default=10_000, description="Futures to draw.")
     seed: Seed = 0
     plot: Plot = True
@@ -76,6 +78,8 @@ async def _monte_carlo(desk: Desk, given: MonteCarloArguments, caller: Caller) -
             method=given.method,
             block=given.block,
             above=given.above,
+            below=given.below,
+            drift=given.drift,
             paths=given.paths,
         )
         return ask_price(question, at)
