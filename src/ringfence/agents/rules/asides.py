@@ -8,6 +8,23 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ringfence.agents.rules.settings import BANDS, NAMES, PARTED, SIMPLE
+from ringfence.agents.rules.talking import (
+    ASKING,
+    BINDING,
+    CLOSING,
+    DENIES,
+    GRAVE,
+    GREETED,
+    JUDGED,
+    LISTS,
+    LOW_HIGH,
+    NAME,
+    PERSONAL,
+    SALUTATION,
+    TOLD,
+    TOLD_OF,
+    WEIGHTY,
+)
 from ringfence.agents.rules.tokens import Token
 from ringfence.trade.description.lines import lines_of
 from ringfence.trade.description.model import Description
@@ -28,70 +45,24 @@ _LINES = {**SIMPLE, **{kind: name for kind, (name, _) in PARTED.items()}, **BAND
 _ORDERS = ("BUY", "SHORT", "LONG", "SELL", "EXIT", "HOLD", "INVEST")
 _IDEAS = ("MOMENTUM", "ROC", "VOLATILITY")  # what a strategy is called after, whatever it is measured by
 _ALIKE = {"ichimoku": ("cloud",), "vwap": ("session_vwap",), "donchian": ("highest", "lowest")}
-_LISTS = re.compile(
-    r"(?:asset|coin|crypto|forex|fx|underlying|product|instrument|compan(?:y|ie)|share|pair|etf|very|super)s?"
-)
-_JUDGED = re.compile(
-    r"(?:be |been |have |have been |still |ever )*(?:profitable|worked?|works|done|performed?|paid|pay|made? money|"
-    r"any good|good|a good idea|sensible|smart|worthwhile|worth it)(?: well| out| off| over time| historically)*"
-)
 _CALLED = ("RISES", "FALLS", "BULLISH", "BEARISH", "OVERSOLD", "OVERBOUGHT", "GAP", "THEN", "TOP")
-_LOW_HIGH = re.compile(r"buy(?:ing)? low,?(?: and)? sell(?:ing)? high")
-# What may lead into an order within its sentence: what would be the result of buying …
-_TOLD = re.compile(
-    r"(?:so |and |but |please |hi |hello |hey )*(?:(?:i|we|my \w+|an? \w+|somebody|someone|people|they|he|she)\b.*\b"
-    r"(?:know|see|wonder|want|like|says?|said|told|think|thinking|heard|read|found|suggests?|recommends?|advised?|tells?)\b"
-    r"|what\b|how\b|check\b|see\b|tell me\b|show me\b|give me\b|gimme\b|help me\b|can you\b|could you\b|would it\b"
-    r"|does it\b|is it\b|is this\b|should i\b|would\b|will\b|let us\b|let's\b|find out\b)"
-)
+# Words of a title that are no rule in it; those of the second line only where the rules have them too.
+_TITLED = (
+    *_CALLED, "MOVES", "CROSS", "HIGH", "LOW", "CLOSE", "CLOSES", "CONSECUTIVE", "THROUGH", "RETURNS",
+    "REVERTS", "GOLDEN_CROSS", "EITHER_WAY", "OPPOSITE", "DIRECTION", "STDEV", "LOSS", "USE", "REACHES", "DCA",
+    "POSITIVE",
+)  # fmt: skip
+_AGAIN = (
+    "NUM", "TRAIL", "STOP", "TARGET", "TIME_STOP", "SHORT", "LONG", "RISK", "HALF", "PERCENT", "MONTH_END", "MONTHLY",
+    "WEEKLY",
+)  # fmt: skip
 # Beside these a question or a thank-you is still one: let me know if it works, is it better than buy and hold?
 _ASKED = frozenset(
     {
-        "WHEN",
-        "NOT",
-        "BUY_AND_HOLD",
-        "AGAINST",
-        "RISES",
-        "FALLS",
-        "POSITIVE",
-        "PREVIOUS",
-        "WHICHEVER",
-        "USE",
-        "EVERY",
-        "RANKED",
+        "WHEN", "NOT", "BUY_AND_HOLD", "AGAINST", "RISES", "FALLS", "POSITIVE", "PREVIOUS", "WHICHEVER", "USE", "EVERY",
+        "RANKED", "THEN", "TOP", "BOTTOM", "HIGHEST", "LOWEST", "REST", "TRUE", "PER_TRADE",
     }
-)
-_ASKING = re.compile(
-    r"(?:please |pls |and |but |so |also )*(?:let me know|tell me|show|see|compare|benchmark|plot|report|print|chart|"
-    r"what|how|why|does|do you|did|is (?:this|that|it)|would|could|can|any (?:idea|thought|help|feedback)|many thanks|"
-    r"thanks?|thx|cheers|sorry|i hope|hope|i am not|i'm not|no idea|not sure|i don't (?:know|code|program)|"
-    r"i do(?:nt| not) know|my english|english is not|good (?:luck|morning|evening|afternoon|day)|"
-    r"best regards|regards|appreciate|looking forward|have a)\b"
-)
-_PERSONAL = re.compile(
-    r"\b(?:i|i'm|im|i've|i'd|me|my|we|we're|our|you|your|thanks?|thx|cheers|please|pls|sorry|hope|hello|hi|hey|"
-    r"regards|help|appreciate|teacher|student|students|beginner|newbie)\b"
-)
-_GREETED = re.compile(
-    r"(?:hi|hello|hey|dear|good|as an?|for (?:my|our|a|an|the)|i|we|my|i'm|im|we're|sorry|new here|ok|okay)\b"
-)
-# What binds is no talk, in whichever words.
-_BINDING = re.compile(
-    r"\b(?:must|should|shall|ought|respect|follow|prefer|ensure|make sure|look at|watch|focus|attention|always|never|"
-    r"need to|has to|have to|keep in mind|important)\b"
-)
-# Words that nobody knows here and that would change a run: a sentence with one of them is read or refused.
-_GRAVE = re.compile(
-    r"kelly|optimi|neural|"
-    r"heikin|ashi|renko|fib|pivot|commission|slippage|fees?$|hedg|leverag|margin|weekend|holiday|premarket|afterhours|exclud|"
-    r"ignor|without|except|avoid|careful|limit|cap$|capped|wait|delay|confirm|always|never|none|neither|nor$|nothing|break|"
-    r"reinvest|martingale|grid|pyramid|lots$|pips?$|ticks?$|news|earning|adjust|dividend|split|tax|invert|revers|flip|double|tight|"
-    r"wide|aggress|smooth|log$|median|hull|kama|tema|aroon|chaikin|trix|vortex|vix|choppiness|coppock|fisher|alligator|"
-    r"fractal|zigzag|swap|borrow|must|maximum|max$|min$|minimum|least|most|instead|stop|halt|pause|skip|unless|until|option|"
-    r"sell|buy|short|long|enter|exit|cash|partial|gradual|strong|weak|rarely|"
-    r"often|twice|once$|average|mean|trend|volat|quiet|calm|januar|februar|march|april|june|july|august|septem|octob|"
-    r"novem|decem|summer|winter|spring|autumn|saturday|sunday|midnight|noon|benchmark"
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +94,9 @@ def without_talk(tokens: Sequence[Token], text: str) -> Iterator[Talk]:
     ruled = next((n for n, part in enumerate(parts) if not _bare(tokens, part)), len(parts))
     chosen: list[_Part] = []
     for n, part in enumerate(parts):
-        if _is_talk(tokens, part, text, opening=n < ruled):
+        named = n > 0 and parts[n - 1].mark == ":" and NAME.fullmatch(parts[n - 1].said(tokens, text).lower())
+        titled = (n == 0 or part.mark == ":") and _is_title(tokens, part)
+        if named or titled or _is_talk(tokens, part, text, opening=n < ruled):
             chosen.append(part)
         else:
             chosen += _clauses(tokens, part, text)
@@ -154,7 +127,7 @@ def _bare(tokens: Sequence[Token], part: _Part) -> bool:
 def _neutral(tokens: Sequence[Token], n: int) -> bool:
     token = tokens[n]
     if token.kind == "UNKNOWN":
-        return not _GRAVE.match(token.text)
+        return not GRAVE.match(token.text)
     return token.kind in _NEUTRAL or (token.kind, token.text) == ("NUM", "one") or _keeps(tokens, n)
 
 
@@ -179,10 +152,12 @@ def _is_talk(tokens: Sequence[Token], part: _Part, text: str, *, opening: bool) 
         return False  # what is traded, and no more
     if not re.search(r"[a-z]", said) and part.mark != ":":
         return False
-    asking = _ASKING.match(said) is not None
+    asking = ASKING.match(SALUTATION.sub("", said)) is not None
+    if CLOSING.fullmatch(said.strip(" .!-")):
+        return True
     places = range(part.first, part.last)
     named = _CALLED if part.mark == ":" else ()  # crash protection: …
-    if part.mark == ":" and (_LOW_HIGH.fullmatch(said) or _repeats(tokens, part) or _proverb(tokens, part)):
+    if part.mark == ":" and (LOW_HIGH.fullmatch(said) or _repeats(tokens, part) or _proverb(tokens, part)):
         return True
     if not all(_neutral(tokens, n) or tokens[n].kind in ("USE", *named, *(_ASKED if asking else ())) for n in places):
         return False
@@ -192,9 +167,32 @@ def _is_talk(tokens: Sequence[Token], part: _Part, text: str, *, opening: bool) 
         return False
     if any(t.kind == "USE" for t in here) and not asking and not re.match(r"(?:i|we)\b", said):
         return False
-    if not asking and _BINDING.search(said):
+    if not asking and BINDING.search(said):
         return False
-    return opening or asking or part.mark == "?" or _PERSONAL.search(said) is not None
+    return opening or asking or part.mark == "?" or PERSONAL.search(said) is not None
+
+
+def _is_title(tokens: Sequence[Token], part: _Part) -> bool:
+    """Quiet-market band breakout for MU. A trailing-stop study: … No verb, and nothing that the rules lack."""
+    places = range(part.first, part.last)
+    rest = [token for n, token in enumerate(tokens) if n not in places]
+    if part.last - part.first > 14 or not _orders(tokens, part) or part.mark not in (":", ".", "!", "\n", "-"):
+        return False
+    if part.mark == ":" and _names_list(tokens, part):
+        return False
+    again = {(t.kind, t.value) if t.kind == "NUM" else t.kind for t in rest}
+    again |= {"LONG"} if "BUY" in again else set()
+    for n in places:
+        token = tokens[n]
+        if token.kind in _AGAIN:
+            if ((token.kind, token.value) if token.kind == "NUM" else token.kind) not in again:
+                return False
+        elif token.kind == "UNKNOWN":
+            if WEIGHTY.match(token.text):
+                return False
+        elif not (_neutral(tokens, n) or token.kind in _TITLED):
+            return False
+    return any(tokens[n].kind in ("UNKNOWN", "STRATEGY", "TITLE", *_TITLED) for n in places)
 
 
 def _proverb(tokens: Sequence[Token], heading: _Part) -> bool:
@@ -231,7 +229,7 @@ def _names_list(tokens: Sequence[Token], heading: _Part) -> bool:
         after += 1
     alone = listed and (after == len(tokens) or tokens[after].kind == "STOP_MARK")
     words = [token.text for token in tokens[heading.first : heading.last] if token.kind == "UNKNOWN"]
-    return alone and not all(_LISTS.fullmatch(word) for word in words)
+    return alone and not all(LISTS.fullmatch(word) for word in words)
 
 
 def _clauses(tokens: Sequence[Token], part: _Part, text: str) -> Iterator[_Part]:
@@ -240,29 +238,46 @@ def _clauses(tokens: Sequence[Token], part: _Part, text: str) -> Iterator[_Part]
     lead = 0
     for n in commas:
         one = _Part(first=part.first, last=n, mark=",")
-        if n == part.first or not _bare(tokens, one) or not _GREETED.match(one.said(tokens, text).lower()):
+        said = one.said(tokens, text).lower()
+        if n == part.first or not (_bare(tokens, one) or _asks(tokens, one, said)) or not GREETED.match(said):
             break
         lead = n
     if lead:
         yield _Part(first=part.first, last=lead, mark=",")
-    verb = next((n for n in range(part.first, part.last) if tokens[n].kind in ("BUY", "SHORT", "LONG", "HOLD")), 0)
-    begin = lead + 1 if lead else part.first
-    ends = verb - 1 if verb and tokens[verb - 1].kind == "WHEN" else verb  # what happens if we buy
-    told = _Part(first=begin, last=ends, mark="")
-    if ends > begin and _bare(tokens, told) and not any(_keeps(tokens, n) for n in range(begin, ends)):
-        words = text[tokens[begin - 1].end if begin else 0 : tokens[ends].start].strip(" ,").lower()
-        if _TOLD.match(words) and any(tokens[n].kind == "UNKNOWN" for n in range(begin, ends)):
-            yield _Part(first=begin, last=verb, mark="")
-    for n in range(part.first + 1, part.last if part.mark == "?" else 0):  # would buying … be profitable?
-        one = _Part(first=n, last=part.last, mark="?")
-        if _JUDGED.fullmatch(text[tokens[n - 1].end : tokens[part.last].start].strip().lower()):
-            yield one
+    yield from _told(tokens, part, text, lead + 1 if lead else part.first)
+    for n in range(part.first + 1, part.last):  # would buying … be profitable?
+        end = tokens[part.last].start if part.last < len(tokens) else len(text)
+        tail = text[tokens[n - 1].end : end].strip(" .!?").lower()
+        if JUDGED.fullmatch(tail) and (part.mark == "?" or TOLD_OF.match(tail)):
+            yield _Part(first=n, last=part.last, mark="?")
             break
     for n in commas:
         one = _Part(first=n + 1, last=part.last, mark=part.mark)
-        if n > lead and one.first < one.last and _bare(tokens, one) and _ASKING.match(one.said(tokens, text).lower()):
+        said = one.said(tokens, text).lower().strip(" -")
+        if n > lead and one.first < one.last and (CLOSING.fullmatch(said) or _asks(tokens, one, said)):
             yield one
             return
+
+
+def _asks(tokens: Sequence[Token], part: _Part, said: str) -> bool:
+    """I don't know much about trading, …"""
+    here = range(part.first, part.last)
+    return ASKING.match(said) is not None and all(_neutral(tokens, n) or tokens[n].kind in _ASKED for n in here)
+
+
+def _told(tokens: Sequence[Token], part: _Part, text: str, begin: int) -> Iterator[_Part]:
+    """Suppose that I had bought …, I wonder what happens if we buy …: what leads into the order."""
+    orders = ("BUY", "SHORT", "LONG", "HOLD")
+    verb = next((n for n in range(begin, part.last) if tokens[n].kind in orders), begin)
+    ends = verb
+    while ends > begin and tokens[ends - 1].kind in ("WHEN", "TO", ","):
+        ends -= 1  # what happens if we buy
+    told = _Part(first=begin, last=ends, mark="")
+    if ends == begin or not _bare(tokens, told):
+        return
+    words = text[tokens[begin - 1].end if begin else 0 : tokens[verb].start].strip(" ,").lower()
+    if TOLD.search(words) and not DENIES.search(words):
+        yield _Part(first=begin, last=verb, mark="")
 
 
 def _without(tokens: Sequence[Token], text: str, parts: Sequence[_Part], *, whole: bool) -> Talk | None:

@@ -148,15 +148,37 @@ def owned(text: str) -> bool:
     return _OWNED.search(text) is not None
 
 
+_COUNTED = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+_STEP = re.compile(
+    rf"(?:(?<=^)|(?<=[\n.;:!?,]))\s*\(?(?:step|rule|point|part)\s+#?(\d|{'|'.join(_COUNTED)})\s*[.):,-]\s+(?=[A-Za-z])",
+    re.IGNORECASE,
+)
+_TURN = re.compile(
+    rf"(?:(?<=^)|(?<=[\n.;!?]))\s*(?:and\s+)?({'|'.join(_ORDINALS)})(?:ly)?\s*[:,]\s+(?=[A-Za-z])", re.IGNORECASE
+)
+_NUMBERED = re.compile(r"(?:(?<=^)|(?<=[\n.;:!?,]))\s*\(?#?(\d)[.):]\s+(?=[A-Za-z])")
+_INLINE = re.compile(r"(?:(?<=^)|(?<=\s))\(?(\d)\)\s+(?=[A-Za-z])")
+
+
 def _unlisted(text: str) -> str:
-    """1. Buy … 2. Sell …, and lines that begin with a dash or a dot: the marks of a list."""
-    marks = list(re.finditer(r"(?:(?<=^)|(?<=[\n.;:!?,]))\s*\(?#?(\d)[.):]\s+(?=[A-Za-z])", text))
-    if len(marks) > 1 and [int(mark[1]) for mark in marks] == list(range(1, len(marks) + 1)):
-        for mark in marks:
-            text = text[: mark.start()] + re.sub(r"[^\n]", " ", mark[0]) + text[mark.end() :]
+    """1. Buy … 2. Sell …, Step 1: …, First, … Second, …, and lines that begin with a dash or a dot."""
+    for rule in (_NUMBERED, _INLINE, _STEP, _TURN):
+        marks = list(rule.finditer(text))
+        if len(marks) > 1 and [_count(mark[1]) for mark in marks] == list(range(1, len(marks) + 1)):
+            for mark in marks:
+                ends = rule is _INLINE and text[: mark.start()].rstrip()[-1:].isalnum()
+                blank = re.sub(r"[^\n]", " ", mark[0])
+                text = text[: mark.start()] + (";" + blank[1:] if ends else blank) + text[mark.end() :]
     return re.sub(
         r"(?m)(^\s*|[.;:]\s+)[-*•]\s+(?=[A-Za-z])", lambda m: m[0][:-2].replace("-", " ") + "  ", text
     ).replace("•", " ")
+
+
+def _count(said: str) -> int:
+    low = said.lower()
+    words = _COUNTED if low in _COUNTED else _ORDINALS
+    return int(low) if low.isdigit() else words.index(low) + 1
 
 
 def _found(text: str, rules: tuple[re.Pattern[str], ...], made: Callable[[re.Match[str]], str]) -> Iterator[Fact]:

@@ -115,7 +115,7 @@ def arrows(tokens: list[Token]) -> list[Token]:
         last, after = made[-1] if made else None, tokens[n + 1] if n + 1 < len(tokens) else None
         if token.text in ("=", "=>", "-") and after is not None and after.kind in _ACTIONS:
             token = replace(token, kind="THEN")
-        elif token.text == "=" and last is not None and last.kind in _NOUNS:
+        elif token.text == "=" and last is not None and (last.kind in _NOUNS or (after and after.kind == "SYMBOL")):
             token = replace(token, kind="COLON")
         elif (
             (token.kind, token.text) == ("HALF", "half")

@@ -15,6 +15,7 @@ _GOES_ON = f"{_ENDS}|AT|ON|AFTER|BY|IN|UNTIL|FOR|UNLESS|NEXT_OPEN|EVERY|FRIDAY|M
 _IS = "IS|MOVES=gets/get/got|TURNS=gets"
 _OWN = "POSITION|TRADE=trade/trades|LONG|EVERY_SYMBOL"
 _ALL = "ANYTHING|ALL_IN=everything"
+_DOES = "BUY=buys/enters/purchases/goes long|SELL=sells|EXIT=exits/leaves|COVER=covers"
 _CLOSED = "CLOSES=closed|SELL=sold|EXIT=exited/liquidated/flattened/unwound|COVER=covered"
 
 # What a run of tokens is, and what it becomes. An element is kinds with | between, each with the texts it may have
@@ -34,6 +35,18 @@ _RULES = (
     (f"ANYTHING AT|BY|AFTER TIME {_IS} {_CLOSED}", "EXIT 2 3"),
     ("<,|AND|THEN|STOP_MARK|OR CLOSES=closed >WHEN", "EXIT"),
     (f"SELL|EXIT|COVER|CLOSES=close ANYTHING >{_GOES_ON}", "EXIT"),
+    # Enter when: …, a buy for me, in the case of Salesforce, do it on SPY
+    ("WHEN COLON", "1"),
+    ("FOR >STOP_MARK|,|COLON|END", ""),
+    ("IN|FOR SYMBOL UNKNOWN=case", "FOR 2"),
+    (f"<STOP_MARK|,|COLON|END|AND IT|STRATEGY? {_DOES}", "3"),
+    ("<STOP_MARK|END IT IS=trades SYMBOL", "ON 4"),
+    ("ITS >ABOVE|BELOW|OVERSOLD|OVERBOUGHT|POSITIVE|NEGATIVE", "IT IS"),
+    ("WHEN=in case of SYMBOL >,", "FOR 2"),
+    ("<STOP_MARK|,|END IT ON SYMBOL >STOP_MARK|,|AND|END", "ON 4"),
+    ("BUY=buy trigger/entry trigger/buy signal/entry signal/entry/entry rule DASH", "1 COLON"),
+    ("SHORT=short entry/short signal/short trigger DASH", "1 COLON"),
+    ("SELL=sell trigger/sell signal|EXIT=exit trigger/exit signal/exit rule DASH", "1 COLON"),
     # Hourly Ethereum, 15-minute QQQ bars: the bars after what is traded
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL BAR|CHART", "3 2 4"),
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL >STOP_MARK|COLON|,", "3 2 BAR"),

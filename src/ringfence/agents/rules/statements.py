@@ -65,6 +65,8 @@ def _remark(r: Reader, said: Collected) -> bool:
         said.always_in = True
     elif r.take("ONE_POSITION"):
         r.single = True
+    elif r.at("NEXT_OPEN", "DEFAULTS") and r.at("END", "STOP_MARK", ",", "AND", ahead=1):
+        r.take("NEXT_OPEN", "DEFAULTS")  # as it is anyway
     elif r.take("NO_EXIT"):
         said.without.add("target" if r.peek(-1).text.endswith(("target", "targets", "take profit")) else "stop")
     elif (r.peek().text not in _SIDES and r.take("INDEPENDENTLY", "SAME_RULES")) or _either_way(r, said):

@@ -55,7 +55,7 @@ _PATTERN = re.compile(
     | (?P<NAMED>(?i:({_NAMES})(?=\d)|(?<=\d)x(?=atrs?\b)))
     | (?P<WORD>[A-Za-z]+('[A-Za-z]+)?)
     | (?P<SMILE>(?<=\s)[:;]-?[)(DP](?=\s|$) | [\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]+)
-    | (?P<MARK>->|>=|=>|<=|=<|\||[<>=(),.;:/%&+\-?!\n])
+    | (?P<MARK>-{{1,3}}>|==>|>=|=>|<=|=<|\||[<>=(),.;:/%&+\-?!\n])
     | (?P<SPACE>[^\S\n]+|["*_`'])
     | (?P<ODD>.)
     """,
@@ -89,7 +89,8 @@ _MARKS = {
     ">=": "AT_LEAST", "=>": "AT_LEAST", "≥": "AT_LEAST", "<=": "AT_MOST", "=<": "AT_MOST", "≤": "AT_MOST",
     ">": "ABOVE", "<": "BELOW", "=": "EQUALS", "(": "(", ")": ")", ",": ",", ".": "STOP_MARK", ";": "STOP_MARK",
     ":": "COLON", "/": "SLASH", "%": "PERCENT", "&": "AND", "+": "AND", "-": "DASH", "\n": "STOP_MARK",
-    "|": "STOP_MARK", "->": "THEN", "→": "THEN", "⇒": "THEN", "?": "STOP_MARK", "!": "STOP_MARK",
+    "|": "STOP_MARK", "->": "THEN", "-->": "THEN", "--->": "THEN",
+    "==>": "THEN", "→": "THEN", "⇒": "THEN", "?": "STOP_MARK", "!": "STOP_MARK",
 }  # fmt: skip
 
 _WORDS = ("word", "Word", "Name")
@@ -114,7 +115,8 @@ def read_tokens(text: str, symbols: Collection[str] = ()) -> list[Token]:
 def _cut(text: str) -> list[Token]:
     made: list[Token] = []
     loud = not re.search(r"[a-z]", text)  # all in capitals: then capitals mark no ticker
-    for match in _PATTERN.finditer(text.translate(_ALIKE)):
+    plain = re.sub(r"(?<!-)--(?![->])", " ,", text.translate(_ALIKE))
+    for match in _PATTERN.finditer(plain):
         kind, found = match.lastgroup or "ODD", match.group()
         kind = next(k for k in _KINDS if match[k] is not None)
         start, end = match.span()
