@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ringfence.agents.rules.arriving import side_of
 from ringfence.agents.rules.calendar import calendar
 from ringfence.agents.rules.conditions import condition
-from ringfence.agents.rules.guards import after_bars
+from ringfence.agents.rules.lasting import after_bars
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.mirror import symmetric
 from ringfence.agents.rules.reader import Reader

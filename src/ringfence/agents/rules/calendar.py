@@ -122,7 +122,7 @@ def _canonical(r: Reader) -> Condition | None:
                 return OnWeekdays(days=days)
             return None
         bars = period(r)
-        if bars is not None and r.take("HAVE_PASSED"):
+        if bars is not None and r.take("DATA_PASSED", "HAVE_PASSED"):
             attempt.keep()
             return EveryBars(bars=bars)
     with r.trying() as attempt:

@@ -36,6 +36,7 @@ class Collected:
     about: list[Line] = field(default_factory=list)  # lines that a heading names, which the rules must use
     bare: list[Condition] = field(default_factory=list)  # exits that name no side
     stop_hit: bool = False  # it names the stop as what ends a trade
+    unmet: bool = False  # it names another exit, as what has not come
     length: int = 0  # a period that was said apart from its line
     without: set[str] = field(default_factory=set)  # guards it says it has not
 

@@ -260,12 +260,18 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     guards, sizing = said.guards.made(), said.sizing or AllIn()
     if said.stop_hit and not any((guards.stop, guards.target, guards.trail)):
         return "it speaks of a stop that is hit, and names none: add for example a 5 % stop loss"
-    if any(getattr(guards, name) is not None for name in said.without):
+    if said.unmet and not (exits or guards.stop or guards.target or guards.trail):
+        return "it speaks of an exit that has not come, and names none: say when to sell"
+    if any(getattr(guards, name) for name in said.without):
         return "it says that there is no stop or target, and names one: leave one of them out"
     if guards.trail is not None and guards.trail.rest and not guards.partials:
         return 'it trails the rest, and sells no part before: add for example "sell half at 5 %"'
     if any(e.rest for e in exits) and not guards.partials:
         return 'it sells the rest, and no part before: add for example "sell half at 5 %"'
+    counted = isinstance(sizing, RiskPerTrade) or (guards.target is not None and guards.target.kind == "risk")
+    if counted and guards.stop is None and guards.trail is not None and not guards.trail.rest:
+        guards = replace(guards, stop=guards.trail.distance)  # where the trailing stop begins
+        r.notices.append("the risk is measured to where the trailing stop begins")
     if isinstance(sizing, RiskPerTrade) and guards.stop is None:
         return 'risk per trade needs a stop: add for example "stop loss 5 %"'
     if guards.target is not None and guards.target.kind == "risk" and guards.stop is None:

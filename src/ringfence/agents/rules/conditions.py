@@ -17,6 +17,7 @@ from ringfence.trade.description.model import (
     Compare,
     Condition,
     Cross,
+    EveryBars,
     Held,
     Line,
     Not,
@@ -64,7 +65,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
             another = _shared(r, again.kind) if again is not None else None
             another = another or (_unary(r) if not r.at(*ACTIONS) else None)
             r.joined = False
-            if another is None:
+            if another is None or (leaving and isinstance(another, EveryBars) and r.peek(-1).kind == "HAVE_PASSED"):
                 break
             if word == "while" and "or" in words:
                 break

@@ -9,7 +9,8 @@ from ringfence.agents.rules.collected import Collected, symbols
 from ringfence.agents.rules.conditions import all_of, condition, opposite
 from ringfence.agents.rules.crosses import GOLDEN
 from ringfence.agents.rules.frames import frame
-from ringfence.agents.rules.guards import after_bars, guard
+from ringfence.agents.rules.guards import guard
+from ringfence.agents.rules.lasting import after_bars
 from ringfence.agents.rules.leaving import leave
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.opening import opening, side_of_verb

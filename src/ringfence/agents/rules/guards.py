@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ringfence.agents.rules.lasting import longest_stay, none_longer
 from ringfence.agents.rules.reader import Reader, money, percent, period
 from ringfence.trade.description.model import Distance, Guards, Partial, Trail
 
@@ -102,18 +103,28 @@ def from_entry(r: Reader) -> None:
                 attempt.keep()
 
 
-def _from_best(r: Reader, far: Distance) -> None:
-    """from the highest close since entry: as an ATR stop is trailed; one in percent hangs from the best price."""
+def from_best(r: Reader, far: Distance, *, named: bool = False) -> bool:
+    """from the highest close since entry: as an ATR stop is trailed; one in percent hangs from the best price.
+
+    `named`: it must be said that it is counted from the best, and since the entry.
+    """
     first = r.i
     with r.trying() as attempt:
-        if not r.take("FROM", "BELOW", "OF", "ABOVE"):
-            return
+        if r.take("BEHIND"):
+            r.skip("IT", "POSITION", "PRICE", "TRADE")
+            attempt.keep()
+            return True
+        if not r.take("FROM", "BELOW", "OF", "ABOVE", "OFF"):
+            return False
         r.take("ITS")
         best = r.take("PEAK", "HIGHEST", "LOWEST", "HIGH", "LOW")
         column = r.take("CLOSE", "HIGH", "LOW", "PRICE") if best is not None else None
+        r.take("REACHES")
         since = r.take("SINCE_ENTRY")
-        if best is None or (best.kind not in ("PEAK",) and column is None and since is None):
-            return
+        if best is None or (named and best.kind != "PEAK" and since is None):
+            return False
+        if best.kind in ("HIGHEST", "LOWEST") and column is None and since is None:
+            return False
         attempt.keep()
     closes = column is not None and column.kind == "CLOSE"
     plain = best.kind == "PEAK" or (column is not None and column.kind == "PRICE")
@@ -123,11 +134,17 @@ def _from_best(r: Reader, far: Distance) -> None:
             ["trailing stop 5 % from the peak", "trailing stop 3 ATR from the highest close"],
             first,
         )
+    return True
 
 
 def guard(r: Reader, g: Guarding) -> bool:
     """One guard; False with nothing read."""
-    return _noun_first(r, g) or _distance_first(r, g) or _reward(r, g) or _time_stop(r, g)
+    return (
+        _atr_first(r, g) or _noun_first(r, g) or _distance_first(r, g) or _reward(r, g) or _plain(r, g)
+    ) or _time_stop(r, g)
+
+
+_BETWEEN = ("AT", "OF", "IS", "BY", "COLON", "EQUALS", "USE", "TO", "ON", "FOR", "PER_TRADE", "MOVES")
 
 
 def _noun_first(r: Reader, g: Guarding) -> bool:
@@ -137,23 +154,121 @@ def _noun_first(r: Reader, g: Guarding) -> bool:
         token = r.take("STOP", "TARGET", "TRAIL", "STOP_SET")
         if token is None or (token.kind == "TARGET" and r.at("NUM") and r.at("VOLATILITY", ahead=2)):
             return False
+        if token.kind == "STOP" and r.at("TRAIL"):
+            token = r.take("TRAIL") or token  # the stop trails by 3 ATR
         rest = r.take("REST") is not None
         r.take("STOP") if token.kind == "TRAIL" else None
-        r.skip("AT", "OF", "IS", "BY", "COLON", "EQUALS", "USE", "TO", "ON", "FOR")
+        _called_risk(r)
+        r.skip(*_BETWEEN)
         rest = r.take("REST") is not None or rest
-        r.skip("AT", "OF", "BY", "WHEN", "IT", "IS", "RISES", "FALLS", "GAIN", "LOSS")
+        r.skip("AT", "OF", "BY", "WHEN", "IT", "IS", "RISES", "FALLS", "GAIN", "LOSS", "POSITION")
+        r.skip("PRICE", "AT", "BY") if token.kind == "TRAIL" else None
+        _entry_and(r)
         r.take("MINUS") if token.kind in ("STOP", "STOP_SET") else None
-        far = distance(r)
+        r.take("PER_TRADE")
+        far = distance(r, price=not r.at("MONEY") or not _below_entry(r))
         if far is None:
             return False
-        if token.kind == "TRAIL":
+        kind = token.kind
+        if kind == "STOP" and _and_trails(r):
+            kind = "TRAIL"
+        if kind == "TRAIL":
             r.take("STOP")
-            _from_best(r, far)
-        from_entry(r)
-        r.take("GAIN", "LOSS")
+            from_best(r, far)
+        _tail(r)
         rest = _of_rest(r) or rest
         attempt.keep()
-        return _record(r, g, token.kind, far, first, rest=rest)
+        return _record(r, g, kind, far, first, rest=rest)
+
+
+def _called_risk(r: Reader) -> None:
+    """the initial stop (our R) is 2 ATR."""
+    with r.trying() as attempt:
+        if r.take("(") and (r.take("RISK") or (r.peek().text in ("R", "r") and r.take(r.peek().kind))) and r.take(")"):
+            attempt.keep()
+
+
+def _below_entry(r: Reader) -> bool:
+    """$5 below entry: an amount, and no price."""
+    return r.at("BELOW", "ABOVE", "FROM", "AWAY", ahead=1)
+
+
+def _and_trails(r: Reader) -> bool:
+    """stop: 10 % trailing; stop is 2 ATR, trailing."""
+    with r.trying() as attempt:
+        r.take(",")
+        if r.peek().text in ("trailing", "trailed") and r.take("TRAIL") and r.at("END", "STOP_MARK", ",", "AND", ")"):
+            attempt.keep()
+            return True
+    return False
+
+
+def _entry_and(r: Reader) -> None:
+    """entry minus 2 ATR, entry + 4 ATR."""
+    with r.trying() as attempt:
+        if r.take("BUY", "ENTRY_PRICE") and (r.take("PRICE") or True) and r.take("MINUS", "DASH", "AND"):
+            attempt.keep()
+
+
+def _tail(r: Reader) -> None:
+    """below entry, on it, per trade, on both sides, is hit: what is so of every stop and target."""
+    while True:
+        start = r.i
+        from_entry(r)
+        r.take("GAIN", "LOSS")
+        with r.trying() as attempt:
+            if r.take("ON", "FOR") and r.take("IT", "POSITION", "PER_TRADE", "TRADE", "EVERY_SYMBOL"):
+                attempt.keep()
+        r.take("PER_TRADE", "SINCE_ENTRY", "AWAY")
+        ending = r.at("END", "STOP_MARK", ",", "AND", "OR", "WHICHEVER_FIRST", ahead=1)
+        if ending:
+            r.take("FALLS") if r.peek().text == "down" else None
+            r.take("BOTH_CASES", "EITHER_WAY", "INDEPENDENTLY")
+            r.take("USE") if r.peek().text in ("apply", "applies") else None
+            r.take("WHEN") if r.peek().text == "in case" else None  # just in case
+            r.take("TIMES") if r.peek().text == "time" else None  # the whole time
+        if r.i == start:
+            return
+
+
+def _atr_first(r: Reader, g: Guarding) -> bool:
+    """an ATR stop of 2.5, ATR(14) trailing stop 3x, an ATR stop 1.5x (14)."""
+    first = r.i
+    with r.trying() as attempt:
+        bars = period(r, bare=True) if r.at("NUM") and r.at("ATR", ahead=2) else None
+        if not r.take("ATR"):
+            return False
+        bars = bars or _atr_period(r)
+        r.take("RANKED") if r.peek().text == "based" else None
+        token = r.take("STOP", "TARGET", "TRAIL")
+        r.take("STOP") if token is not None and token.kind == "TRAIL" else None
+        r.skip("OF", "AT", "IS", "COLON", "EQUALS", "USE", ",", "MULTIPLIER")
+        number = r.take("NUM") if token is not None else None
+        if token is None or number is None or number.value <= 0 or r.at("PERCENT", "ATR", "DOLLARS"):
+            return False
+        r.skip("TIMES", "MULTIPLIER")
+        if r.at("ATR", "PERCENT", "RISK"):
+            return False
+        bars = _atr_period(r) or bars
+        attempt.keep()
+        _tail(r)
+        far = Distance(kind="atr", value=number.value, period=bars or 14)
+        return _record(r, g, token.kind, far, first, rest=False)
+
+
+def _plain(r: Reader, g: Guarding) -> bool:
+    """profit 10 %, loss: 5 %, as a clause of its own."""
+    first = r.i
+    with r.trying() as attempt:
+        token = r.take("GAIN", "LOSS", "REWARD")
+        if token is None or token.text not in ("profit", "gain", "loss", "reward"):
+            return False
+        r.skip("COLON", "IS", "AT", "OF", "EQUALS")
+        far = distance(r, price=False)
+        if far is None or not r.at("END", "STOP_MARK", ",", "AND"):
+            return False
+        attempt.keep()
+        return _record(r, g, "STOP" if token.kind == "LOSS" else "TARGET", far, first, rest=False)
 
 
 def _of_rest(r: Reader) -> bool:
@@ -176,8 +291,8 @@ def _distance_first(r: Reader, g: Guarding) -> bool:
             return False
         r.take("STOP")
         if token.kind == "TRAIL":
-            _from_best(r, far)
-        from_entry(r)
+            from_best(r, far)
+        _tail(r)
         rest = _of_rest(r)
         attempt.keep()
         return _record(r, g, token.kind, far, first, rest=rest)
@@ -231,7 +346,7 @@ def _time_stop(r: Reader, g: Guarding) -> bool:
     """time stop 10 bars, 10-day time stop, maximum holding period of 20 days, max 7 days in the trade."""
     first = r.i
     with r.trying() as attempt:
-        found = _longest_stay(r)
+        found = none_longer(r) or longest_stay(r)
         if found is not None:
             attempt.keep()
             return g.set(r, "time_stop_bars", found, first)
@@ -246,39 +361,3 @@ def _time_stop(r: Reader, g: Guarding) -> bool:
             return False
         attempt.keep()
         return g.set(r, "time_stop_bars", bars, first)
-
-
-def _longest_stay(r: Reader) -> int | None:
-    """max 7 days in the trade, at most 10 bars per trade, 20 days max, no more than two weeks in a position."""
-    capped = r.take("AT_MOST", "HIGHEST") or (r.take_all("NOT", "ABOVE") or None)
-    bars = period(r) if r.at("NUM") else None
-    if bars is None:
-        return None
-    capped = capped or (r.take("HIGHEST", "AT_MOST") if r.at(*_ENDS, "IN", "PER_TRADE", ahead=1) else None)
-    if capped is None:
-        return None
-    if r.take("PER_TRADE") or r.take("HOLD"):
-        return bars
-    if r.take("IN"):
-        r.take("EVERY")
-        return bars if r.take("TRADE", "POSITION", "EQUITY", "PER_TRADE") else None
-    return bars if r.at(*_ENDS) else None
-
-
-_ENDS = ("END", "STOP_MARK", ",", ")")
-
-
-def after_bars(r: Reader, *, held: bool = False) -> int | None:
-    """after 10 days, for 10 bars, 3 days later; where it is `held`, also 10 days."""
-    with r.trying() as attempt:
-        r.skip("IT", "POSITION")
-        if r.take("NEXT_DAY"):
-            attempt.keep()
-            return 1
-        word = r.take("AFTER", "FOR") or (r.take_all("WHEN", "NEITHER_HIT") and r.take("IN", "AFTER", "FOR"))
-        r.skip("AT_MOST", "HOLD", "IT", "FOR")
-        bars = period(r)
-        if bars is not None and not r.at("CONSECUTIVE") and (r.take("LATER") or word or held):
-            attempt.keep()
-            return bars
-    return None

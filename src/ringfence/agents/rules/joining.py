@@ -178,3 +178,24 @@ def _together(first: float, second: float) -> float | None:
     if first >= 100 and first % 100 == 0 and second < 100:
         return first + second
     return None
+
+
+_BEFORE_SIGN = (
+    "AT", "TARGET", "STOP", "STOP_SET", "EITHER", "COLON", "REACHES", "HALF", "THIRD", "QUARTER", "REST", "OR"
+)  # fmt: skip
+
+
+def signs(tokens: list[Token]) -> list[Token]:
+    """at plus 5 percent, or minus 3 %: a number with its sign."""
+    made: list[Token] = []
+    for n, token in enumerate(tokens):
+        last, sign = made[-1] if made else None, {"plus": "+", "minus": "-"}.get(made[-1].text if made else "")
+        kinds = [t.kind for t in tokens[n + 1 : n + 3]]
+        measured = (
+            token.kind == "NUM" and kinds[:1] == ["PERCENT"] and kinds[1:] not in (["STOP"], ["TARGET"], ["TRAIL"])
+        )
+        if last is not None and sign and measured and made[-2:-1] and made[-2].kind in _BEFORE_SIGN:
+            made[-1] = replace(token, text=f"{sign}{token.text}", start=last.start)
+            continue
+        made.append(token)
+    return made

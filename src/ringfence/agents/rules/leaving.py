@@ -5,67 +5,81 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ringfence.agents.rules.arriving import side_of
 from ringfence.agents.rules.both_ways import both_sides, following, leave_both
-from ringfence.agents.rules.calendar import calendar
-from ringfence.agents.rules.conditions import any_of, condition, opposite
-from ringfence.agents.rules.guards import after_bars, distance, from_entry, guard
-from ringfence.agents.rules.lines import line
-from ringfence.agents.rules.operands import operand
+from ringfence.agents.rules.conditions import any_of, condition
+from ringfence.agents.rules.exit_rules import at_line, rule
+from ringfence.agents.rules.gains import reached
+from ringfence.agents.rules.guards import guard
+from ringfence.agents.rules.lasting import after_bars, listed_bars
 from ringfence.agents.rules.parts import is_rest, portion_of
-from ringfence.agents.rules.reader import UNITS, Reader
-from ringfence.agents.rules.scales import scale
-from ringfence.agents.rules.settings import NAMES
-from ringfence.agents.rules.tokens import Token
-from ringfence.trade.description.catalogue import KINDS, PRICES
+from ringfence.agents.rules.reader import Reader
 from ringfence.trade.description.model import (
-    AllOf,
-    Compare,
     Condition,
-    Cross,
-    Distance,
     Exit,
     FixedShares,
-    Line,
-    Not,
-    Number,
     Partial,
     Side,
+    Trail,
 )
 
 if TYPE_CHECKING:
     from ringfence.agents.rules.collected import Collected
+    from ringfence.agents.rules.tokens import Token
 
-_VERBS = ("SELL", "EXIT", "COVER", "TARGET", "REST", "HALF", "THIRD", "QUARTER", "ANOTHER", "CLOSE")
-_CLOSED = ("POSITION", "IT", "AT", "WHEN", "AFTER", "EITHER", "BOTH")
+_VERBS = ("SELL", "EXIT", "COVER", "TARGET", "REST", "HALF", "THIRD", "QUARTER", "ANOTHER", "CLOSE", "GIVE_UP")
+_AFTER_CLOSE = (
+    "POSITION", "IT", "AT", "WHEN", "AFTER", "HALF", "THIRD", "QUARTER", "REST", "USE", "ON", "EITHER", "BOTH"
+)  # fmt: skip
 _AT_LINE = ("TARGET", "EXIT", "SELL", "REST", "COVER", "TRAIL")
-_EVENTS = ("BULLISH", "BEARISH", "GOLDEN_CROSS", "DEATH_CROSS")
+_ENDS = ("END", "STOP_MARK", ",", "OR", "AND", "USE", "WHICHEVER_FIRST", ")", "THEN")
 _SHARES = ("HALF", "THIRD", "QUARTER", "REST", "ANOTHER")
+
+
+def _ordered(r: Reader, said: Collected, before: Condition | None) -> Token | None:
+    """The verb, or the part that stands in its place: sell, take half off, keep the rest until, close half."""
+    if r.peek().text in ("take", "taking") and r.at("HALF", "THIRD", "QUARTER", ahead=1):
+        r.take("INVEST")
+    if r.at("HOLD", "INVEST") and r.at("REST", ahead=1):
+        r.take("HOLD", "INVEST")
+    if r.at("FIRST", "STRATEGY") and r.at("HALF", "THIRD", "QUARTER", ahead=1):
+        r.take("FIRST", "STRATEGY")
+    trailed = r.at("TRAIL") and r.at("AT", "BY", "ON", "USE", ahead=1)
+    token = r.take(*_VERBS, "TRAIL" if trailed else "SELL")
+    if token is None and r.at("NUM") and r.at("SLASH", ahead=1) and said.guards.partials:
+        return r.peek(-1)  # … and 1/3 at 10 %
+    if token is not None and token.kind == "CLOSE" and before is None and not r.at(*_AFTER_CLOSE):
+        return None
+    return token
+
+
+def _part(r: Reader, said: Collected, first: int) -> tuple[float | None, bool]:
+    """How much of it, in percent, and whether it is the rest: half comes off, the other half goes."""
+    portion = portion_of(r)
+    rest = portion is None and r.take("REST") is not None
+    if rest and not is_rest(r, said):
+        raise r.ask("that is not what is left", ["say: the rest"], first)
+    if portion is not None or rest:
+        r.skip("OFF", "EXIT", "MOVES", "IS", "SELL")
+        if r.peek().text == "run with" and r.at("UNTIL", ahead=1):
+            r.take("USE")
+    return portion, rest
 
 
 def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = True) -> bool:
     first = r.i
-    if verb and r.peek().text in ("take", "taking") and r.at("HALF", "THIRD", "QUARTER", ahead=1):
-        r.take("INVEST")  # take half off
     if verb and _unmet(r, said, first):
         return True
     both = verb and r.take("BOTH_CASES") is not None
     r.skip(",") if both else None
-    trailed = verb and r.at("TRAIL") and r.at("AT", "BY", "ON", "USE", ahead=1)
-    token = r.take(*_VERBS, "TRAIL" if trailed else "SELL") if verb else None
-    if verb and token is None and r.at("NUM") and r.at("SLASH", ahead=1) and said.guards.partials:
-        token = r.peek(-1)  # … and 1/3 at 10 %
-    if verb and (token is None or (token.kind == "CLOSE" and not r.at(*_CLOSED))):
+    token = _ordered(r, said, before) if verb else None
+    if verb and token is None:
         return False
     if token is not None and token.kind in _SHARES:
         r.i -= 1
     r.take("ANOTHER")
     side, bare = _side_left(r, said, token)
     said.left.add(side)
-    portion = portion_of(r)
-    rest = portion is None and r.take("REST") is not None
-    if rest and not is_rest(r, said):
-        raise r.ask("that is not what is left", ["say: the rest"], first)
+    portion, rest = _part(r, said, first)
     both = both_sides(r, said, token) or both
     r.skip("IT", "POSITION", "NEXT_OPEN")
     if r.at("NUM") and isinstance(said.sizing, FixedShares) and r.peek().value == said.sizing.count:
@@ -81,7 +95,13 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
     if both:
         return portion is None and leave_both(r, said)
     line = token is not None and token.kind in _AT_LINE
-    found, read = _reasons(r, said, lambda: _measured(r, said, portion, first, rest=rest, side=side), side, line=line)
+    found, read = reasons(
+        r,
+        said,
+        lambda listed: _measured(r, said, portion, first, rest=rest, side=side, listed=listed),
+        side,
+        line=line,
+    )
     if found and bare:
         said.bare.append(any_of(found))
     if found:
@@ -108,35 +128,59 @@ def _side_left(r: Reader, said: Collected, token: Token | None) -> tuple[Side, b
     return side, side == "long" and "long" not in token.text
 
 
-def _reasons(
-    r: Reader, said: Collected, measured: Callable[[], bool], side: Side, *, line: bool
+def reasons(
+    r: Reader, said: Collected, measured: Callable[[bool], bool], side: Side, *, line: bool, rules: bool = True
 ) -> tuple[list[Condition], bool]:
     """When to leave, one reason or another: the conditions among them, and whether there was any."""
     found: list[Condition] = []
     read = False
     while True:
         with r.trying() as attempt:
-            if read:
-                listed = r.take(",") is not None and r.at("NUM") and r.peek().text[0] in "+-"
-                if not r.take("OR") and not listed:
-                    break
-            r.take("EITHER")
-            if read:
-                r.take("WHEN") if r.peek().text in ("if", "when") else None
-            if measured():
+            comma = read and r.take(",") is not None
+            joined = read and r.take("OR") is not None
+            if read and not joined and not comma:
+                break
+            listed = comma and not joined
+            r.take(",") if joined else None
+            r.take("OTHERWISE") if joined and r.peek().text == "failing that" else None
+            r.take("WHICHEVER_FIRST") if not read else None
+            r.take("COLON") if r.peek(-1).kind == "WHICHEVER_FIRST" else None
+            r.take("EITHER") or (r.take("AT") if r.at("EITHER", ahead=1) and r.take_all("AT", "EITHER") else None)
+            if read and not r.at("HAVE_PASSED", "DATA_PASSED", ahead=3):
+                r.take("WHEN") if r.peek().text in ("if", "when") and not _hit_later(r) else None
+            if listed and not _goes_on_listing(r):
+                break
+            if measured(read):
                 pass
             elif r.take("STOP_HIT") or r.take_all("WHEN", "STOP_HIT"):
                 said.stop_hit = True
+            elif not rules:
+                break
             else:
-                part = _rule(r, bare=True)
-                if part is None and line:
-                    part = _at_line(r, side)
+                part = rule(r, bare=True) if not listed else None
+                if part is None and line and not listed:
+                    part = at_line(r, side)
                 if part is None:
                     break
                 found.append(part)
             attempt.keep()
             read = True
+    r.take("WHICHEVER_FIRST") if read else None
     return found, read
+
+
+def _goes_on_listing(r: Reader) -> bool:
+    """RSI above 70, at a 5 % loss, or after 20 days: a comma goes on where an "or" follows, or it is +5 %, -5 %."""
+    if r.at("NUM") and r.peek().text[0] in "+-":
+        return True
+    for n in range(12):
+        if r.at("OR", ahead=n):
+            return True
+        if r.at("END", "STOP_MARK", "BUY", "SELL", "EXIT", "SHORT", "LONG", "COVER", "USE", "REST", ahead=n):
+            return False
+        if r.at("WHICHEVER_FIRST", ahead=n):
+            return True
+    return False
 
 
 def _whose(r: Reader, said: Collected) -> bool:
@@ -170,153 +214,129 @@ def _unmet(r: Reader, said: Collected, first: int) -> bool:
         return said.guards.set(r, "time_stop_bars", bars, first)
 
 
-def _rule(r: Reader, *, bare: bool) -> Condition | None:
-    """when …, on …, and after "or" also without one."""
+def _hit_later(r: Reader) -> bool:
+    """when a 5 % stop is hit: a guard, and no rule."""
+    ahead = [r.peek(n).kind for n in range(1, 9)]
+    return any(kind in ("STOP", "TRAIL", "TARGET") for kind in ahead[:5]) and any(
+        kind in ("REACHES", "STOP_HIT", "HAPPENS") for kind in ahead
+    )
+
+
+def reason_first(r: Reader, said: Collected) -> bool:
+    """If it falls 5 %, sell. After 10 days get out. At +10 % sell half. Down 5 %: out."""
     first = r.i
-    with r.trying() as attempt:
-        dated = r.at("AT", "BY") and r.at("TIME", "FIRST", "LAST", ahead=1)
-        word = r.take("WHEN", "AT") if not dated else None
-        if word is None and r.at("ON", "AT", "BY", "EVERY", "AFTER", "BEFORE", "MONTH_END", "MONTHLY", "WEEKLY"):
-            part = calendar(r)
-            if part is not None:
-                attempt.keep()
-                return part
-            word = r.take("ON", "AFTER")
-            if word is not None and r.at("WHEN", "ON", "AT", "EVERY", "BETWEEN"):
-                return None
-        if r.take("COLON", "IS"):
-            word = word or r.peek(-1)
-        if r.take("OPPOSITE"):
-            attempt.keep()
-            return opposite(r, r.entry, first)
-        if r.entry is not None and _otherwise(r):
-            attempt.keep()
-            return Not(part=r.entry)
-        if word is None and not bare and not r.at("ABOVE", "BELOW", "IT"):
-            return None
-        if (
-            word is not None
-            and word.kind == "AT"
-            and not r.at(*NAMES, "BULLISH", "BEARISH", "GOLDEN_CROSS", "DEATH_CROSS")
-        ):
-            part = condition(r) if r.at("NEW") or r.at(*UNITS, ahead=1) else _at_number(r)
-            if part is not None:
-                attempt.keep()
-            return part
-        part = condition(r, leaving=True) or _beside(r, word is None)
-        if part is None and word is not None and word.kind in ("AT", "ON", "WHEN"):
-            part = _at_reading(r)
-        if part is not None:
-            attempt.keep()
-        return part
-
-
-def _beside(r: Reader, bare: bool) -> Condition | None:
-    """sell below the 20-day average: the close, and a line."""
-    token = r.take("ABOVE", "BELOW") if bare else None
+    sides = {entry.side for entry in said.entries}
+    side: Side = "short" if sides == {"short"} else "long"
+    told = said.copy()
+    told.guards, told.exits = type(told.guards)(), []
+    found, read = reasons(
+        r,
+        told,
+        lambda listed: _measured(r, told, None, first, rest=False, side=side, listed=True),
+        side,
+        line=False,
+        rules=False,
+    )
+    if not read or found or told.exits or (len(sides) == 2 and told.guards.target is None and not _time_only(told)):
+        return False
+    r.skip(",", "THEN", "COLON", "DASH", "AND")
+    token = r.take("SELL", "EXIT", "COVER", "CLOSE", "GIVE_UP") or (r.peek() if r.at(*_SHARES) else None)
     if token is None:
-        return None
-    right = operand(r, Line(name="close"), token.kind.lower())
-    if not isinstance(right, Line) or scale(right) != "price":
-        return None
-    return Compare(left=Line(name="close"), level="above" if token.kind == "ABOVE" else "below", right=right)
+        return False
+    portion, rest = _part(r, said, first)
+    r.skip("IT", "POSITION", "NEXT_OPEN", "TRADE")
+    if not r.at(*_ENDS):
+        return False
+    said.stop_hit, said.unmet = told.stop_hit, told.unmet
+    said.left.add(side)
+    if rest and told.guards.trail is not None:
+        told.guards.trail = Trail(distance=told.guards.trail.distance, rest=True)
+    if portion is None:
+        for name in ("stop", "target", "trail", "time_stop_bars"):
+            value = getattr(told.guards, name)
+            if value:
+                said.guards.set(r, name, value, first)
+        return True
+    far = told.guards.target
+    if far is None or told.guards != type(told.guards)(target=far):
+        return False
+    said.guards.partials.append(Partial(portion=portion, at=far))
+    return True
 
 
-def _at_number(r: Reader) -> Condition | None:
-    """buy when RSI is below 30, sell at 60: of an oscillator, up to it or down to it by its half of the scale."""
-    limits = KINDS[r.it.name].oversold if r.it is not None else None
-    if r.it is None or limits is None or r.at("PERCENT", "TIMES", "ATR", *UNITS, ahead=1):
-        return None
-    number = r.take("NUM")
-    if number is None:
-        return None
-    return _up_or_down(r, r.it, number.value)
+def _time_only(told: Collected) -> bool:
+    return told.guards.stop is None and told.guards.trail is None
 
 
-def _up_or_down(r: Reader, left: Line, value: float) -> Condition:
-    """Away from where the entry was; where that names no number of the line, by its half of the scale."""
-    parts = r.entry.parts if isinstance(r.entry, AllOf) else (r.entry,)
-    said = [
-        part.right.value
-        for part in parts
-        if isinstance(part, (Compare, Cross)) and part.left == left and isinstance(part.right, Number)
-    ]
-    limits = KINDS[left.name].oversold or (0, 100)
-    edge = said[0] if len(said) == 1 and said[0] != value else sum(limits) / 2
-    return Compare(left=left, level="at_least" if value > edge else "at_most", right=Number(value=value))
-
-
-def _at_reading(r: Reader) -> Condition | None:
-    """cover at RSI 40: when it has come there."""
+def _if_unmet(r: Reader, said: Collected, first: int) -> None:
+    """after 10 days if it never gets there, 10 days later unless the 3 % stop is hit earlier."""
     with r.trying() as attempt:
-        made = line(r)
-        r.skip("OF", "EQUALS", "AT")
-        number = r.take("NUM") if made is not None and KINDS[made.name].oversold is not None else None
-        if made is None or number is None or r.at("PERCENT", "TIMES", "ATR", *UNITS, "OR_MORE", "OR_LESS"):
-            return None
-        attempt.keep()
-        return _up_or_down(r, made, number.value)
-
-
-def _otherwise(r: Reader) -> bool:
-    """sell otherwise, sell when it is not."""
+        if r.take("WHEN") and (
+            r.take("NOT_YET", "NEITHER_HIT")
+            or ((r.take("IT") or True) and r.take("IS", "NOT") and (r.take("NOT") or True))
+        ):
+            r.take("MOVED_BY")
+            if r.at(*_ENDS):
+                said.unmet = True
+                attempt.keep()
+                return
     with r.trying() as attempt:
-        said = r.take("OTHERWISE", "NO_LONGER") or (r.take("IT") and r.take("IS") and r.take("NOT"))
-        if said and r.at("END", "STOP_MARK", ",", "AND", "USE", "OR"):
+        if not r.take("UNLESS"):
+            return
+        if r.take("STOP_HIT"):
+            said.stop_hit = True
+        elif guard(r, said.guards):
+            r.skip("IS", "MOVES")
+            r.take("REACHES", "STOP_HIT", "HAPPENS")
+        else:
+            part = condition(r, leaving=True)
+            if part is None or not r.at("FIRST", "AGO", "BEFORE", "SOONER"):
+                return
+            said.exits.append(Exit(side="long", when=part))
+        r.take("FIRST", "AGO", "BEFORE", "SOONER")
+        if r.at(*_ENDS):
             attempt.keep()
-            return True
-    return False
 
 
-def _at_line(r: Reader, side: Side) -> Condition | None:
-    """take profit at the upper band: when the bar reaches it."""
-    with r.trying() as attempt:
-        if not r.take("AT", "ON"):
-            return None
-        made = line(r)
-        if made is None or made.name in (*PRICES, "highest", "lowest") or KINDS[made.name].scale:
-            return None
-        attempt.keep()
-        came = side_of(r.entry, made)
-        up = made.part == "upper" if made.part in ("upper", "lower") else came == "below" if came else side == "long"
-        column = Line(name="high" if up else "low")
-        return Compare(left=column, level="at_least" if up else "at_most", right=made)
-
-
-def _measured(r: Reader, said: Collected, portion: float | None, first: int, *, rest: bool, side: Side) -> bool:
+def _measured(
+    r: Reader, said: Collected, portion: float | None, first: int, *, rest: bool, side: Side, listed: bool = False
+) -> bool:
     """Exits by the entry's price: at 5 %, for a 10 % profit, when it is down 5 %, after 10 days, by a trailing stop."""
     with r.trying() as attempt:
-        bars = after_bars(r)
+        bars = after_bars(r) or (listed_bars(r) if listed else None)
         if bars is not None and portion is None:
             attempt.keep()
+            _if_unmet(r, said, first)
             return said.guards.set(r, "time_stop_bars", bars, first)
     with r.trying() as attempt:
-        r.skip("USE", "AT", "ON", "BY", "COLON")
+        r.take("WHEN") if r.at("STOP", "TRAIL", "TARGET", "NUM", "ATR", ahead=1) and _hit_later(r) else None
+        r.skip("USE", "AT", "ON", "BY", "COLON", "IS", "ONLY", "THROUGH")
         if rest and r.at("TRAIL", "NUM", "STOP", "TARGET") and _guard_of_rest(r, said):
             attempt.keep()
             return True
         if portion is None and not r.at("TARGET") and guard(r, said.guards):
+            r.skip("IS", "MOVES") if r.at("REACHES", ahead=1) else None
+            r.take("REACHES")  # or a 5 % stop is hit
             attempt.keep()
             return True
     with r.trying() as attempt:
-        far, gain = _gain(r, side)
-        if far is None:
+        found = reached(r, side)
+        if found is None or (found.way != "gain" and portion is not None):
             return False
         attempt.keep()
-        if not gain and portion is not None:
-            return False
-        if not gain:
-            return said.guards.set(r, "stop", far, first)
+        if found.way == "trail":
+            return said.guards.set(r, "trail", Trail(distance=found.far, rest=rest), first)
+        if found.way == "loss":
+            return said.guards.set(r, "stop", found.far, first)
         if portion is not None:
-            said.guards.partials.append(Partial(portion=portion, at=far))
+            said.guards.partials.append(Partial(portion=portion, at=found.far))
             return True
-        return said.guards.set(r, "target", far, first)
+        return said.guards.set(r, "target", found.far, first)
 
 
 def _guard_of_rest(r: Reader, said: Collected) -> bool:
     """the rest with a 3 % trailing stop: it begins when the first part has been sold."""
     from ringfence.agents.rules.guards import Guarding
-    from ringfence.trade.description.model import Trail
 
     first = r.i
     found = Guarding()
@@ -326,37 +346,3 @@ def _guard_of_rest(r: Reader, said: Collected) -> bool:
         return said.guards.set(r, "trail", Trail(distance=found.trail.distance, rest=True), first)
     name = "target" if found.target else "stop"
     return said.guards.set(r, name, getattr(found, name), first)
-
-
-def _gain(r: Reader, side: Side) -> tuple[Distance | None, bool]:
-    """A distance from the entry, and whether it is a gain."""
-    word = r.take("WHEN", "AT", "FOR", "ON", "BY", "USE", "AFTER")
-    r.skip("IT", "PRICE", "POSITION", "IS", "MOVES", "TRADE", "CLOSE")
-    named = r.take("GAIN", "LOSS", "RISES", "FALLS")
-    r.skip("REACHES", "OF", "IS", "BY", "AT", "ABOVE", "AT_LEAST") if named else r.skip("REACHES", "AT_LEAST")
-    sign = r.peek().text[:1] if r.at("NUM") else ""
-    far = distance(r, price=False)
-    if far is None:
-        return None, False
-    more = r.take("OR_MORE")
-    after = r.take("GAIN", "LOSS", "ABOVE", "BELOW", "RISES", "FALLS", "FROM", "TARGET", "STOP", "MOVES")
-    if after is not None and after.kind in ("ABOVE", "BELOW", "FROM"):
-        r.take("ITS")
-        if not r.take("ENTRY_PRICE", "BUY"):
-            return None, False
-        r.take("PRICE")
-    elif after is not None:
-        from_entry(r)
-    if r.at("IN", "ABOVE") and r.at("NUM", "PREVIOUS", ahead=1):
-        return None, False  # a change over a period, which is a condition
-    signed = sign in ("+", "-")
-    if named is None and after is None and not signed and (word is None or word.kind not in ("AT", "FOR")):
-        return None, False
-    del more
-    words = {token.kind for token in (named, after) if token is not None}
-    if signed and not words:
-        return far, sign == "+"
-    if side == "short":  # a price that falls is what it waits for
-        turned = {"RISES": "FALLS", "FALLS": "RISES", "ABOVE": "BELOW", "BELOW": "ABOVE"}
-        words = {turned.get(word, word) for word in words}
-    return far, not words & {"LOSS", "FALLS", "BELOW", "STOP"}

@@ -156,7 +156,7 @@ def bare(r: Reader, *, left: bool) -> Line | None:
             return None
         short = left and r.at("CROSS", "MOVES", ahead=1)
         bars = period(r, bare=short)
-        if bars is None or r.at("PERCENT", "AGO", "CONSECUTIVE", "HAVE_PASSED", "RISES", "FALLS"):
+        if bars is None or r.at("PERCENT", "AGO", "CONSECUTIVE", "HAVE_PASSED", "DATA_PASSED", "RISES", "FALLS"):
             return None
         unit = r.peek(-1)
         if unit.kind in UNITS and unit.text.endswith("s") and not r.at("LINE"):

@@ -32,6 +32,8 @@ _RULES = (
     (f"SHORT {_IS}? {_CLOSED} >{_GOES_ON}", "COVER"),
     (f"{_OWN}|{_ALL}|IT {_IS} {_CLOSED} >{_GOES_ON}", "EXIT"),
     (f"{_OWN}|{_ALL} {_CLOSED} >{_GOES_ON}", "EXIT"),
+    (f"BOTH|EITHER POSITION|TRADE? {_IS} {_CLOSED} >{_GOES_ON}", "EXIT 1"),  # both are closed when …
+    ("POSITION|ALL_IN=everything MOVES=goes|TURNS=goes >WHEN|AT|AFTER", "EXIT"),  # the whole thing goes if …
     (f"ANYTHING AT|BY|AFTER TIME {_IS} {_CLOSED}", "EXIT 2 3"),
     ("<,|AND|THEN|STOP_MARK|OR CLOSES=closed >WHEN", "EXIT"),
     (f"SELL|EXIT|COVER|CLOSES=close ANYTHING >{_GOES_ON}", "EXIT"),
@@ -47,6 +49,12 @@ _RULES = (
     ("BUY=buy trigger/entry trigger/buy signal/entry signal/entry/entry rule DASH", "1 COLON"),
     ("SHORT=short entry/short signal/short trigger DASH", "1 COLON"),
     ("SELL=sell trigger/sell signal|EXIT=exit trigger/exit signal/exit rule DASH", "1 COLON"),
+    # If it goes 6 % against me, take 8 % profit, I won't take more than an 8 % loss, for the exit, …
+    ("AGAINST >END|STOP_MARK|,|BY|OR|AND|POSITION|)|TRADE|SELL|EXIT|COVER|THEN", "AGAINST_ME"),
+    ("AGAINST NUM PERCENT", "AGAINST_ME 2 3"),
+    ("INVEST=take/taking NUM PERCENT >GAIN|LOSS", "EXIT 2 3"),
+    ("NOT INVEST=take/taking|RISK ABOVE NUM PERCENT >LOSS", "STOP 4 5"),
+    ("EXIT=for exit/for exits/as exit ,", "1 COLON"),
     # Hourly Ethereum, 15-minute QQQ bars: the bars after what is traded
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL BAR|CHART", "3 2 4"),
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL >STOP_MARK|COLON|,", "3 2 BAR"),

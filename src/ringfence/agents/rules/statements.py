@@ -12,13 +12,24 @@ from ringfence.agents.rules.entering import breakout, crossover, entry, golden, 
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import guard
 from ringfence.agents.rules.headings import heading
-from ringfence.agents.rules.leaving import leave
+from ringfence.agents.rules.leaving import leave, reason_first
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.settings import BANDS
 from ringfence.agents.rules.sides import in_neither, mirrors, otherwise_short, remark, sided_filter, versus
 from ringfence.agents.rules.sizes import sizing
-from ringfence.agents.rules.wording import failed, in_cash, length, only_then, risked, stopped, swung, turned, unhit
+from ringfence.agents.rules.wording import (
+    failed,
+    in_cash,
+    length,
+    only_then,
+    risked,
+    stopped,
+    swung,
+    turned,
+    unhit,
+    waited,
+)
 from ringfence.trade.description.model import Condition, Exit, Not
 
 _ORDERS = ("DASH", "THEN", "BUY", "LONG", "SHORT")  # SOXL - buy when …, XLE long if …
@@ -39,9 +50,9 @@ def statements(r: Reader) -> Collected | None:
 
 def statement(r: Reader, said: Collected) -> bool:
     readers: tuple[Callable[[Reader, Collected], bool], ...] = (
-        sided_filter, in_neither, remark, _remark, _context, versus, unhit, heading, mirrors, otherwise_short,
-        _universe, length, crossover, prefixed, entry, _add_each, risked, _tool, turned, stopped, swung, failed,
-        in_cash, closed, _exit, hold, only_then, _filter, _otherwise, golden, breakout, _bars, _contrast,
+        sided_filter, in_neither, remark, _remark, _context, versus, unhit, waited, reason_first, heading, mirrors,
+        otherwise_short, _universe, length, crossover, prefixed, entry, _add_each, risked, _tool, turned, stopped,
+        swung, failed, in_cash, closed, _exit, hold, only_then, _filter, _otherwise, golden, breakout, _bars, _contrast,
     )  # fmt: skip
     before = said.copy()
     for read in readers:
@@ -59,6 +70,8 @@ def _remark(r: Reader, said: Collected) -> bool:
         said.long_only = True
     elif r.take_all("MOMENTUM", "COLON"):
         pass
+    elif r.at("NOT") and r.at("SELL", "EXIT", "COVER", ahead=1) and r.at("UNTIL", "BEFORE", "WHEN", ahead=2):
+        return False  # don't sell until …
     elif r.take_all("NOT", "SELL") or r.take_all("HOLD", "FOREVER") or r.take_all("NOT", "EXIT"):
         said.kept = True
     elif r.take("ALWAYS_IN"):
@@ -67,8 +80,8 @@ def _remark(r: Reader, said: Collected) -> bool:
         r.single = True
     elif r.at("NEXT_OPEN", "DEFAULTS") and r.at("END", "STOP_MARK", ",", "AND", ahead=1):
         r.take("NEXT_OPEN", "DEFAULTS")  # as it is anyway
-    elif r.take("NO_EXIT"):
-        said.without.add("target" if r.peek(-1).text.endswith(("target", "targets", "take profit")) else "stop")
+    elif r.take("NO_OTHER_EXIT") or _without(r, said):
+        pass
     elif (r.peek().text not in _SIDES and r.take("INDEPENDENTLY", "SAME_RULES")) or _either_way(r, said):
         pass  # each instrument has a position of its own anyway
     elif r.take("STOP_HIT"):
@@ -76,6 +89,34 @@ def _remark(r: Reader, said: Collected) -> bool:
     else:
         return r.at("(") and _bracketed(r, said)
     return True
+
+
+_UNUSED = {"STOP": "stop", "TARGET": "target", "TRAIL": "trail", "TIME_STOP": "time_stop_bars"}
+
+
+def _without(r: Reader, said: Collected) -> bool:
+    """No stop, no target. There is no stop or target. I don't use stops."""
+    names: set[str] = set()
+    r.take("IS", "USE") if r.at("NOT", "NO_EXIT", ahead=1) else None
+    while True:
+        with r.trying() as attempt:
+            joined = names and r.take("OR", "AND", ",") is not None
+            found = r.take("NO_EXIT")
+            if found is not None:
+                text = found.text
+                names.add("target" if text.endswith(("target", "targets", "take profit")) else "stop")
+                attempt.keep()
+                continue
+            denied = r.take("NOT") is not None
+            r.skip("USE", "IS") if denied else None
+            ored = joined and r.peek(-1).kind == "OR"
+            token = r.take(*_UNUSED) if denied or ored else None
+            if token is None or r.at("NUM", "AT", "OF", "IS", "BELOW", "ABOVE", "COLON"):
+                break
+            names.add(_UNUSED[token.kind])
+            attempt.keep()
+    said.without |= names
+    return bool(names) and r.at("END", "STOP_MARK", ",", "AND", ")", "USE", "NOT", "SELL", "EXIT")
 
 
 def _either_way(r: Reader, said: Collected) -> bool:
@@ -153,6 +194,7 @@ def _add_each(r: Reader, said: Collected) -> bool:
 def _exit(r: Reader, said: Collected) -> bool:
     if r.at("IS") and r.at("EXIT", ahead=1):
         r.take("IS")  # and being in cash otherwise
+    r.take("ONLY") if r.at("SELL", "EXIT", "COVER", ahead=1) else None  # only sell when …
     return leave(r, said, None)
 
 
@@ -197,6 +239,7 @@ def _tool(r: Reader, said: Collected) -> bool:
     whole = r.take("EQUITY") is not None  # the capital to be used is $1,000 per trade
     if whole:
         r.skip("TO", "IS", "USE", "COLON")
+    _given_to(r)
     r.skip("USE", "INVEST", "ALSO", "ON")
     r.take("PER_TRADE")
     r.take("USE")
@@ -212,6 +255,17 @@ def _tool(r: Reader, said: Collected) -> bool:
     if r.take("EQUALLY"):
         return True
     return guard(r, said.guards)
+
+
+def _given_to(r: Reader) -> None:
+    """Give it a 5 % stop. Each trade gets a 5 % stop. Both have a 4 % stop. Keep a 10 % stop."""
+    with r.trying() as attempt:
+        r.skip("PER_TRADE", "IT", "BOTH", "POSITION", "EVERY_SYMBOL", "TRADE", "BOTH_CASES")
+        r.skip("USE", "MOVES", "HOLD", "IS", "ITS")
+        if any(r.at("STOP", "TARGET", "TRAIL", ahead=n) for n in range(5)) and r.at(
+            "NUM", "STOP", "TARGET", "TRAIL", "ATR"
+        ):
+            attempt.keep()
 
 
 def _not_when(r: Reader, said: Collected) -> Condition | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from ringfence.agents.rules.joining import arrows, numbers
+from ringfence.agents.rules.joining import arrows, numbers, signs
 from ringfence.agents.rules.lexicon import COINS, NUMBER_WORDS, companies, lexicon, small_names
 from ringfence.agents.rules.naming import appositions, bracketed_names, suffixes
 from ringfence.agents.rules.recasting import recast
@@ -94,6 +94,7 @@ _MARKS = {
 }  # fmt: skip
 
 _WORDS = ("word", "Word", "Name")
+_GIVES = ("give", "gives", "giving", "gave")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +192,12 @@ def _money(text: str) -> float:
 def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
     """Phrases of the lexicon become one canonical token each, fillers go, capitals that are left are tickers."""
     tokens = bracketed_names(tokens)
-    words = [t for t in tokens if not (t.kind in _WORDS and t.text in lexicon().fillers and t.text not in known)]
+    words = [
+        t
+        for t, after in zip(tokens, [*tokens[1:], None], strict=True)
+        if not (t.kind in _WORDS and t.text in lexicon().fillers and t.text not in known)
+        or (t.text in _GIVES and after is not None and after.text == "up")
+    ]
     made: list[Token] = []
     i = 0
     while i < len(words):
@@ -212,7 +218,7 @@ def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
             continue
         made.append(_single(token, known, called=bool(made) and _asks_ticker(made)))
         i += 1
-    return recast(arrows(numbers(appositions(made))))
+    return recast(signs(arrows(numbers(appositions(made)))))
 
 
 def _company(words: list[Token], i: int) -> tuple[int, str]:

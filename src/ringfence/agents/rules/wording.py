@@ -59,20 +59,52 @@ def unhit(r: Reader, said: Collected) -> bool:
     first = r.i
     if not r.take("WHEN") and not (r.i and r.peek(-1).text in ("and if", "and when")):
         return False
+    bars = _within(r)
     r.skip("IT", "POSITION", "IS", "TRADE")
-    named = r.take("NEITHER_HIT")
+    named = r.take("NEITHER_HIT", "NOT_YET", "NOT") or (r.take("OPEN", "IN") if r.peek(-1).text == "still" else None)
     if named is None:
         return False
-    said.stop_hit = said.stop_hit or not named.text.startswith("still")
+    if named.kind == "NOT_YET" or named.kind == "NOT" or named.text in ("nothing happens", "nothing has happened"):
+        said.unmet = True
+    else:
+        said.stop_hit = said.stop_hit or not (named.text.startswith("still") or named.kind in ("OPEN", "IN"))
     if said.guards.time_stop_bars and r.at(*_ENDS):
-        return True
-    r.skip("IN", "AFTER", "FOR", "BY", "PREVIOUS", "BETWEEN")
-    bars = period(r)
+        return named.kind != "NOT"
+    r.take("TRADE", "POSITION", "IT") if named.kind == "IN" else None
+    bars = bars or _within(r)
     r.skip(",", "THEN")
-    if bars is None or not r.take("EXIT", "SELL", "COVER"):
+    if bars is None or not r.take("EXIT", "SELL", "COVER", "CLOSE", "GIVE_UP"):
         return False
     r.skip("IT", "POSITION", "NEXT_OPEN", "TRADE")
     return r.at(*_ENDS) and said.guards.set(r, "time_stop_bars", bars, first)
+
+
+def _within(r: Reader) -> int | None:
+    """after 20 days, within 25 bars."""
+    with r.trying() as attempt:
+        r.skip("IN", "AFTER", "FOR", "BY", "PREVIOUS", "BETWEEN")
+        bars = period(r)
+        if bars is not None:
+            attempt.keep()
+            return bars
+    return None
+
+
+def waited(r: Reader, said: Collected) -> bool:
+    """Don't sell until RSI is above 70. Wait until RSI is above 70, then sell."""
+    verb = r.take_all("NOT", "SELL") or r.take_all("NOT", "EXIT")
+    if verb:
+        return r.take("UNTIL", "BEFORE", "WHEN") is not None and leave(r, said, None, verb=False)
+    if r.peek().text not in ("wait", "waits", "waiting") or not said.entries:
+        return False
+    r.take(r.peek().kind)
+    if not r.take("UNTIL", "FOR", "WHEN") or not leave(r, said, None, verb=False):
+        return False
+    r.skip(",", "THEN", "AND", "TO", "BEFORE")
+    if not r.take("SELL", "EXIT", "COVER"):
+        return False
+    r.skip("IT", "POSITION")
+    return r.at(*_ENDS)
 
 
 def stopped(r: Reader, said: Collected) -> bool:
