@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ringfence.agents.rules.arriving import side_of
@@ -72,6 +73,19 @@ def following(said: Collected) -> Side:
     return last if goes_both_ways(said) and ended and last not in ended else "long"
 
 
+def whichever(r: Reader, said: Collected) -> bool:
+    """close a position when …, of a strategy that goes both ways: the same as of both."""
+    if not goes_both_ways(said):
+        return False
+    exits = len(said.exits)
+    with r.trying() as attempt:
+        if leave_both(r, said) and r.at("END", "STOP_MARK", ",", "AND", "USE", ")"):
+            attempt.keep()
+            return True
+    del said.exits[exits:]
+    return False
+
+
 def leave_both(r: Reader, said: Collected) -> bool:
     """At a line, when the price is back at it: up to it from below, down to it from above; by time and guards; or by a
     rule that says the same of both sides."""
@@ -116,15 +130,45 @@ def _by_rule(r: Reader, said: Collected) -> bool:
                 made = condition(r, leaving=True)
             finally:
                 r.either = False
-        if made is None or not symmetric(made):
+        against = _against(r, made)
+        if made is None or (against is None and not symmetric(made)):
             return False
         attempt.keep()
         sides: tuple[Side, Side] = ("long", "short")
-        for side in sides:
-            said.exits.append(Exit(side=side, when=made))
+        for side, when in zip(sides, against or (made, made)):
+            said.exits.append(Exit(side=side, when=when))
             said.left.add(side)
         return True
     return False
+
+
+def _against(r: Reader, made: Condition | None) -> tuple[Condition, Condition] | None:
+    """when they cross against it, the other way: downwards for a long position, upwards for a short one."""
+    if not isinstance(made, Cross) or made.direction != "either":
+        return None
+    with r.trying() as attempt:
+        if r.take("OPPOSITE") or (r.take("AGAINST") and (r.take("IT", "POSITION", "TRADE") or True)):
+            attempt.keep()
+            return replace(made, direction="below"), replace(made, direction="above")
+    return None
+
+
+def by_other_entry(r: Reader, said: Collected, side: Side) -> Condition | None:
+    """cover on the next buy signal: on the entry of the other side."""
+    other = [entry.when for entry in said.entries if entry.side != side]
+    if len(other) != 1:
+        return None
+    with r.trying() as attempt:
+        if not r.take("ON", "AT", "WHEN", "WITH", "AFTER"):
+            return None
+        r.take("NEXT", "NEW", "FIRST", "EVERY")
+        kinds = ("BUY",) if side == "short" else ("SHORT",)
+        if not r.at(*kinds) or not r.peek().text.endswith(("signal", "signals", "entry")):
+            return None
+        r.take(*kinds)
+        attempt.keep()
+        return other[0]
+    return None
 
 
 def _both_at_line(r: Reader, said: Collected) -> bool:
@@ -152,7 +196,7 @@ def _at_line(r: Reader, said: Collected) -> bool:
     if made is None or scale(made) != "price":
         return False
     found = {side: side_of(when, made) for side, when in entries.items()}
-    if None in found.values():
+    if None in found.values() or r.at("OPPOSITE", "AGAINST"):
         return False
     for side, came in found.items():
         up = came == "below"

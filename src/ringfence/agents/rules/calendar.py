@@ -350,5 +350,18 @@ def never_on(r: Reader) -> Condition | None:
         part: Condition | None = OnWeekdays(days=days) if days else hours(r)
         if part is not None:
             attempt.keep()
-            return Not(part=part)
+            return _neither(r, part)
     return None
+
+
+def _neither(r: Reader, part: Condition) -> Condition:
+    """no new trades after 20:00 or before 07:00: in neither of them."""
+    parts: list[Condition] = [Not(part=part)]
+    while isinstance(part, InHours):
+        with r.trying() as attempt:
+            another = hours(r) if r.take("OR", "AND") else None
+            if another is None:
+                break
+            attempt.keep()
+            parts.append(Not(part=another))
+    return parts[0] if len(parts) == 1 else AllOf(parts=tuple(parts))

@@ -112,7 +112,9 @@ def band(r: Reader, given: int | None, side: str) -> Line | None:
                 f"which {token.text}?", [f"the {s} {KINDS[made.name].english}" for s in KINDS[made.name].parts], first
             )
         attempt.keep()
-        return replace(made, part=part, ago=1 if made.name == "donchian" else 0)
+        made = replace(made, part=part, ago=1 if made.name == "donchian" else 0)
+        r.inferred |= {made} if where is None else set()
+        return made
 
 
 _EDGES = {"HIGH": "upper", "LOW": "lower"}
@@ -225,4 +227,18 @@ def cloud(r: Reader, side: str) -> Line | None:
         part = part or {"above": "top", "below": "bottom"}.get(side, "")
         if not part:
             raise r.ask("which edge of the cloud?", ["the top of the cloud", "the bottom of the cloud"], r.i - 1)
-        return settings(r, usual_line("cloud", part))
+        made = settings(r, usual_line("cloud", part))
+        r.inferred |= {made} if where is None else set()
+        return made
+
+
+_FACING = {"above": {"bottom": "top", "lower": "upper"}, "below": {"top": "bottom", "upper": "lower"}}
+
+
+def edge(r: Reader, line: Line, side: str) -> Line:
+    """above the cloud …, below it: the edge that is met from there, where none was named."""
+    if replace(line, symbol="") not in r.inferred or side not in _FACING:
+        return line
+    made = replace(line, part=_FACING[side].get(line.part, line.part))
+    r.inferred.add(replace(made, symbol=""))
+    return made

@@ -56,7 +56,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
             )
             r.take("THEN") if word == "then" else None
             r.take("WHEN") if r.at("ONE_POSITION", ahead=1) else None
-            if word != "or" and not r.at("OTHERWISE", "BETWEEN", ahead=1) and r.take("ONE_POSITION"):
+            if word != "or" and not r.at("OTHERWISE", "BETWEEN", "WHEN", ahead=1) and r.take("ONE_POSITION"):
                 r.single = True
                 attempt.keep()
                 continue

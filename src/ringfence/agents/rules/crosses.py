@@ -7,6 +7,7 @@ from dataclasses import replace
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.operands import pair_of_averages
 from ringfence.agents.rules.reader import Reader
+from ringfence.agents.rules.settings import AVERAGES
 from ringfence.trade.description.model import Condition, Cross, Line
 
 GOLDEN = (Line(name="sma", values=(50,)), Line(name="sma", values=(200,)))
@@ -79,18 +80,41 @@ def averages_cross(r: Reader) -> Condition | None:
     """the 10 and 30 day EMAs cross up."""
     first = r.i
     with r.trying() as attempt:
-        found = pair_of_averages(r)
+        found = pair_of_averages(r) or two_averages(r)
         crossed = r.take("CROSS") or (r.peek().text.startswith("cross") and r.at("RISES", "FALLS"))
         if found is None or not crossed:
             return None
         way = r.take("RISES", "FALLS", "ABOVE", "BELOW", "EITHER_WAY", "BULLISH", "BEARISH")
-        if way is None:
+        if way is None and not r.either:
             raise r.ask("which way do they cross?", ["the faster crosses above", "the faster crosses below"], first)
         attempt.keep()
         r.it, r.right = found
-        up = way.kind in ("RISES", "ABOVE", "BULLISH")
+        up = way is not None and way.kind in ("RISES", "ABOVE", "BULLISH")
         return Cross(
             left=found[0],
-            direction="either" if way.kind == "EITHER_WAY" else "above" if up else "below",
+            direction="either" if way is None or way.kind == "EITHER_WAY" else "above" if up else "below",
             right=found[1],
+        )
+
+
+def two_averages(r: Reader) -> tuple[Line, Line] | None:
+    """EMA 9/21, EMA(9, 21), EMA 5 and EMA 13: the faster first."""
+    with r.trying() as attempt:
+        one = r.take(*AVERAGES)
+        bracket = r.take("(") if one else None
+        fast = r.take("NUM") if one else None
+        closed = bracket is not None and r.take(")") is not None
+        if one is None or fast is None or not r.take("SLASH", "AND", ",", "TO"):
+            return None
+        two = r.take(*AVERAGES) or one
+        again = r.take("(") if closed else None
+        slow = r.take("NUM")
+        if slow is None or (bracket is not None and (again is not None or not closed) and not r.take(")")):
+            return None
+        if fast.value >= slow.value and one.kind == two.kind:
+            return None
+        attempt.keep()
+        return (
+            Line(name=AVERAGES[one.kind], values=(fast.value,)),
+            Line(name=AVERAGES[two.kind], values=(slow.value,)),
         )

@@ -7,17 +7,17 @@ from dataclasses import replace
 from ringfence.agents.rules.calendar import calendar, never_on
 from ringfence.agents.rules.collected import Collected, symbols
 from ringfence.agents.rules.conditions import all_of, condition, opposite
-from ringfence.agents.rules.crosses import GOLDEN
+from ringfence.agents.rules.crosses import GOLDEN, two_averages
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import guard
 from ringfence.agents.rules.lasting import after_bars
 from ringfence.agents.rules.leaving import leave
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.opening import opening, side_of_verb
-from ringfence.agents.rules.operands import operand, pair_of_averages
+from ringfence.agents.rules.operands import named, operand, pair_of_averages
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.scales import fitting
-from ringfence.agents.rules.settings import AVERAGES, NAMES
+from ringfence.agents.rules.settings import NAMES
 from ringfence.agents.rules.sizes import sizing
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
@@ -28,6 +28,7 @@ from ringfence.trade.description.model import (
     Direction,
     Entry,
     Exit,
+    InHours,
     Level,
     Line,
     Not,
@@ -78,9 +79,18 @@ def when_said(r: Reader, said: Collected, *, leaving: bool = False) -> Condition
     return all_of(found) if found else None
 
 
+def _unless_so(r: Reader) -> Condition | None:
+    """If not above the 150-day average then short."""
+    if r.peek().text != "if not" or not r.at("ABOVE", "BELOW", *NAMES, ahead=1):
+        return None
+    r.take("OTHERWISE")
+    made = side_rule(r) if r.at("ABOVE", "BELOW") else condition(r)
+    return None if made is None else Not(part=made)
+
+
 def prefixed(r: Reader, said: Collected) -> bool:
     """When RSI is below 30, buy. Every Monday buy $100 of GOOG."""
-    when = when_said(r, said)
+    when = _unless_so(r) or when_said(r, said)
     bare = when is None
     r.take("IS") if bare and r.at(*NAMES, "IT", ahead=1) else None  # is RSI below 30? Buy
     asked = r.i > 0 and (r.peek(-1).kind == "IS" or r.peek(-1).text in ("and if", "and when"))
@@ -94,7 +104,10 @@ def prefixed(r: Reader, said: Collected) -> bool:
         return False
     r.take("STOP_MARK") if bare and r.peek().text == "?" else None
     r.skip(",", "THEN", "COLON", "DASH")
-    return entry(r, said, when) or leave(r, said, when)
+    if entry(r, said, when):
+        r.lead = when if isinstance(when, (InHours, OnWeekdays)) else r.lead
+        return True
+    return leave(r, said, when)
 
 
 def _ordered(r: Reader) -> bool:
@@ -122,8 +135,9 @@ def side_rule(r: Reader) -> Condition | None:
             return None
         close = Line(name="close")
         right = operand(r, close, token.kind.lower())
-        if not isinstance(right, Line) or right.name == "?":
+        if not isinstance(right, Line):
             return None
+        right = named(right)  # below the 200-day
         made = fitting(r, Compare(left=close, level=_LEVELS[token.kind], right=right), r.i, pronoun=True)
         attempt.keep()
         r.it, r.right = close, right
@@ -180,13 +194,16 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     if verb.kind == "BUY" and r.take("SHORT"):
         side = "short"
     sized = said.sizing
+    r.take("HAPPENS") if verb.text.endswith(
+        ("entries", "entry", "signal", "trades")
+    ) else None  # long entries happen on …
     _object(r, said, first)
     if before is not None and sized is said.sizing and r.at("DAILY"):
         frame(r, bare=True)  # RSI < 30 -> buy BNB daily
     when = when_said(r, said)
     apart = first > 0 and r.peek(first - 1 - r.i).kind == "COLON"  # AAPL above its 200-day average: buy RSI < 10
     if when is None and (before is None or (apart and r.at(*NAMES))):
-        r.skip("COLON", "IS", "AT")
+        r.skip("COLON", "IS", "AT", "HAPPENS")
         if r.at("RISES", "FALLS"):
             when = _moved(r)
         elif r.at("ABOVE", "BELOW"):
@@ -207,6 +224,9 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
             first,
         )
     made = all_of(parts)
+    timed = any(isinstance(part, (InHours, OnWeekdays, OnSchedule)) for part in getattr(made, "parts", (made,)))
+    if before is None and r.lead is not None and not timed:
+        made = all_of([r.lead, made])  # after 10:30 I buy if …, and I short if …
     if isinstance(made, OnWeekdays) and len(made.days) == 1 and sized is not said.sizing:
         made = OnSchedule(every="week", on=made.days[0])  # $100 on Mondays: once, whatever the bars are
     said.entries.append(Entry(side=side, when=made))
@@ -270,23 +290,6 @@ def hold(r: Reader, said: Collected) -> bool:
     return True
 
 
-def breakout(r: Reader, said: Collected) -> bool:
-    """GLD, 100-day breakout: an entry without a verb."""
-    bars = period(r) if r.at("NUM") else None
-    if bars is None or r.peek().text != "breakout":
-        return False
-    r.take("MOVES")
-    r.skip("STRATEGY", "TITLE")
-    if r.take("ON", "FOR", "IN", "OF") and not symbols(r, said):
-        return False
-    if not r.at("STOP_MARK", ",", "AND", "END", "USE", "COLON"):
-        return False
-    r.it, r.right = Line(name="close"), Line(name="highest", values=(bars,), ago=1)
-    r.entry = Cross(left=r.it, direction="above", right=r.right)
-    said.entries.append(Entry(side="long", when=r.entry))
-    return True
-
-
 def golden(r: Reader, said: Collected) -> bool:
     """Golden cross on AMZN (50/200 SMA): an entry without a verb."""
     if not r.at("GOLDEN_CROSS"):
@@ -314,7 +317,7 @@ def crossover(r: Reader, said: Collected) -> bool:
     """a 20/50 EMA crossover on TSLA: in when the first crosses above the second, out when it crosses below."""
     r.take("REACHES") if r.peek().text in ("test", "testing") else None
     r.skip("PLEASE", "USE", "TRADE", "STRATEGY", "ON")
-    found = pair_of_averages(r) or _two_averages(r) or _own_cross(r)
+    found = pair_of_averages(r) or two_averages(r) or _own_cross(r)
     if found is None or not r.take("CROSS"):
         return False
     r.skip("STRATEGY", "TITLE")
@@ -325,7 +328,7 @@ def crossover(r: Reader, said: Collected) -> bool:
         return False
     up, down = (Cross(left=found[0], direction=way, right=found[1]) for way in _WAYS)
     said.entries.append(Entry(side="long", when=up))
-    if _both_ways(r):
+    if both_ways(r):
         said.entries.append(Entry(side="short", when=down))
     else:
         said.exits.append(Exit(side="long", when=down))
@@ -333,7 +336,7 @@ def crossover(r: Reader, said: Collected) -> bool:
     return True
 
 
-def _both_ways(r: Reader) -> bool:
+def both_ways(r: Reader) -> bool:
     """…, long and short: …, in both directions: short where it would sell."""
     with r.trying() as attempt:
         r.skip(",", "USE", "AND")
@@ -355,26 +358,3 @@ def _own_cross(r: Reader) -> tuple[Line, Line] | None:
         attempt.keep()
         other = "signal" if made.name == "macd" else "d"
         return made, replace(made, part=other)
-
-
-def _two_averages(r: Reader) -> tuple[Line, Line] | None:
-    """EMA 9/21, EMA(9, 21), EMA 5 and EMA 13: the faster first."""
-    with r.trying() as attempt:
-        one = r.take(*AVERAGES)
-        bracket = r.take("(") if one else None
-        fast = r.take("NUM") if one else None
-        closed = bracket is not None and r.take(")") is not None
-        if one is None or fast is None or not r.take("SLASH", "AND", ",", "TO"):
-            return None
-        two = r.take(*AVERAGES) or one
-        again = r.take("(") if closed else None
-        slow = r.take("NUM")
-        if slow is None or (bracket is not None and (again is not None or not closed) and not r.take(")")):
-            return None
-        if fast.value >= slow.value and one.kind == two.kind:
-            return None
-        attempt.keep()
-        return (
-            Line(name=AVERAGES[one.kind], values=(fast.value,)),
-            Line(name=AVERAGES[two.kind], values=(slow.value,)),
-        )

@@ -14,6 +14,7 @@ from ringfence.trade.description.catalogue import usual_line
 from ringfence.trade.description.model import Line
 
 _ENDS = ("COLON", "STOP_MARK", ",", "END", "DASH")
+_SIDED = ("LONG_ONLY", "SHORT_ONLY", "TWO_SIDED")  # a long-only strategy for WMT
 _RULES = ("BUY", "SHORT", "LONG", "WHEN", "HOLD", "THEN", "TRADE", "INVEST")
 _DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY")
 _COLUMNS = ("OPEN", "HIGH", "LOW", "CLOSE", "PRICE", "VOLUME", "AVERAGE", "HIGHEST", "LOWEST", "SIGNAL_LINE")
@@ -23,7 +24,7 @@ _LINES = tuple(name for name in NAMES if name not in _COLUMNS)
 def heading(r: Reader, said: Collected) -> bool:
     """Ichimoku on BTCUSD daily: … Please test going long …  A Bollinger breakout on GLD. …"""
     titled = named = False
-    if r.i and r.peek(-1).kind not in (*_ENDS, "AND", "THEN"):
+    if r.i and r.peek(-1).kind not in (*_ENDS, *_SIDED, "AND", "THEN", "SYMBOL"):
         return False
     opening = not said.entries and not said.exits
     if opening and r.at("USE") and r.at(*_LINES, "NUM", ahead=1):
@@ -62,7 +63,7 @@ def _title(r: Reader, said: Collected) -> bool:
     if r.at("SHORT") and r.at("STRATEGY", "TITLE", ahead=1) and r.at(*_ENDS, "ON", "FOR", "IN", "STRATEGY", ahead=2):
         said.short_only = True  # a short idea
         return r.take("SHORT") is not None
-    if r.at("REACHES") and r.peek().text in ("test", "testing") and (not r.i or r.peek(-1).kind in _ENDS):
+    if r.at("REACHES") and r.peek().text in ("test", "testing") and (not r.i or r.peek(-1).kind in (*_ENDS, *_SIDED)):
         return r.take("REACHES") is not None
     if r.take("INTRADAY"):
         if minutes(r.timeframe) >= minutes("1d"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ringfence.agents.rules.both_ways import both_sides, following, leave_both
+from ringfence.agents.rules.both_ways import both_sides, by_other_entry, following, leave_both, whichever
 from ringfence.agents.rules.conditions import any_of, condition
 from ringfence.agents.rules.exit_rules import at_line, rule
 from ringfence.agents.rules.gains import reached
@@ -17,6 +17,7 @@ from ringfence.trade.description.model import (
     Condition,
     Exit,
     FixedShares,
+    InHours,
     Partial,
     Side,
     Trail,
@@ -94,6 +95,8 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
         return _add(said, before, side, portion)
     if both:
         return portion is None and leave_both(r, said)
+    if bare and portion is None and whichever(r, said):
+        return True
     line = token is not None and token.kind in _AT_LINE
     found, read = reasons(
         r,
@@ -120,12 +123,12 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
 
 def _side_left(r: Reader, said: Collected, token: Token | None) -> tuple[Side, bool]:
     """Which side ends, and whether that was left unsaid."""
-    if token is None or token.kind != "EXIT":
-        return "short" if token is not None and token.kind == "COVER" else "long", False
-    if (named := r.take("SHORT", "LONG")) is not None:
+    if token is not None and token.kind != "EXIT":
+        return "short" if token.kind == "COVER" else "long", False
+    if token is not None and (named := r.take("SHORT", "LONG")) is not None:
         return "short" if named.kind == "SHORT" else "long", False
     side = following(said)
-    return side, side == "long" and "long" not in token.text
+    return side, side == "long" and (token is None or "long" not in token.text)
 
 
 def reasons(
@@ -157,7 +160,8 @@ def reasons(
             elif not rules:
                 break
             else:
-                part = rule(r, bare=True) if not listed else None
+                part = by_other_entry(r, said, side) or _clock(r, read)
+                part = part or (rule(r, bare=True) if not listed else None)
                 if part is None and line and not listed:
                     part = at_line(r, side)
                 if part is None:
@@ -181,6 +185,12 @@ def _goes_on_listing(r: Reader) -> bool:
         if r.at("WHICHEVER_FIRST", ahead=n):
             return True
     return False
+
+
+def _clock(r: Reader, read: bool) -> Condition | None:
+    """…, or 15:55."""
+    time = r.take("TIME") if read and r.at("END", "STOP_MARK", ",", "AND", ahead=1) else None
+    return None if time is None else InHours(start=time.text)
 
 
 def _whose(r: Reader, said: Collected) -> bool:

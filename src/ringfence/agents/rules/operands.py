@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ringfence.agents.rules.channels import edge
 from ringfence.agents.rules.lines import ago, line
 from ringfence.agents.rules.reader import UNITS, Reader, money, percent, period
 from ringfence.trade.description.echo import BEFORE_THIS_BAR
@@ -33,7 +34,7 @@ def operand(r: Reader, against: Operand | None = None, side: str = "", *, left: 
         return earlier
     if not left and r.at("IT") and (meant := _meant(r, against)) is not None:
         r.take("IT")
-        return meant
+        return edge(r, meant, side)
     return (
         _scaled(r, known)
         or _beyond(r)

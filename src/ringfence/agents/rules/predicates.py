@@ -14,7 +14,7 @@ from ringfence.agents.rules.proportions import share_of_price, squeeze
 from ringfence.agents.rules.reader import UNITS, Reader, period
 from ringfence.agents.rules.relations import outdone, slope
 from ringfence.agents.rules.scales import fitting, line_in, plain
-from ringfence.agents.rules.settings import NAMES
+from ringfence.agents.rules.settings import BANDS, NAMES
 from ringfence.agents.rules.verbs import broken, crossing, level, turning
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
@@ -47,6 +47,7 @@ _OVER = (
     "OR",
 )  # where a rule is over
 
+_BREAKS = ("breakout", "breakouts", "breakdown", "break")
 _YESTERDAY = ("day before", "yesterday", "previous day", "prior day", "previous bar", "prior bar", "preceding day")
 
 
@@ -81,12 +82,13 @@ def _extreme(r: Reader) -> Condition | None:
             return Cross(left=r.it, direction="above", right=r.right)
     with r.trying() as attempt:
         r.take("ON", "AT")
-        made = line(r)
-        edge = made is not None and made.name == "donchian" and made.part in ("upper", "lower")
+        ahead = next((r.peek(n).text for n in range(8) if r.peek(n).text in _BREAKS), "")
+        made = line(r, side={"": "", "breakdown": "below"}.get(ahead, "above"))
+        edge = made is not None and made.name in BANDS.values() and made.part in ("upper", "lower")
         if made is None or not (edge or made.name in ("highest", "lowest")):
             return None
         up = made.name == "highest" or made.part == "upper"
-        if r.peek().text in ("breakout", "breakouts", "breakdown") and r.take("MOVES", "TITLE"):
+        if r.peek().text in _BREAKS and r.take("MOVES", "TITLE"):
             attempt.keep()
             r.it, r.right = Line(name="close", symbol=made.symbol), made
             return Cross(left=r.it, direction="above" if up else "below", right=made)

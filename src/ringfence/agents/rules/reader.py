@@ -46,6 +46,8 @@ class Reader:
     entry: Condition | None = None  # the last entry's, which "the opposite" turns round
     joined: bool = False  # after an and or an or, where a subject may be left out
     traded: tuple[str, ...] = ()
+    lead: Condition | None = None  # hours or days with which the sentence began: of all its entries
+    inferred: set[Line] = field(default_factory=set)  # edges of a channel that were not named: above the cloud
     either: bool = False  # of an exit of both sides, where a cross may go either way
     single: bool = False  # it says that there is one position at a time
     known: dict[str, tuple[float, ...]] = field(default_factory=dict)  # settings that were said

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from ringfence.agents.rules.collected import Collected, symbols
-from ringfence.agents.rules.conditions import all_of
+from ringfence.agents.rules.conditions import all_of, condition
 from ringfence.agents.rules.entering import side_rule, when_said
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.lines import line
-from ringfence.agents.rules.mirror import mirrored
+from ringfence.agents.rules.mirror import mirrored, symmetric
 from ringfence.agents.rules.opening import names_side
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.scales import scale
-from ringfence.trade.description.lines import lines_of
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
@@ -24,15 +24,21 @@ from ringfence.trade.description.model import (
     Entry,
     Exit,
     Held,
+    InHours,
+    InMonths,
+    Line,
     Not,
     Number,
+    OnWeekdays,
     Side,
     SomeOf,
+    Trend,
 )
 
 _ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
 _SIDES: dict[str, Side] = {"SHORT": "short", "LONG": "long", "BUY": "long"}
 _OTHER: dict[Side, Side] = {"short": "long", "long": "short"}
+_LASTING = (Compare, Between, Held, Trend, InMonths, InHours, OnWeekdays)
 # All of the rules: vice versa for shorts; shorts are the mirror image; short: the reverse of all three.
 _ALL_RULES = re.compile(
     r"(?:(?:USE|SAME|SAME_RULES|STRATEGY|IT|IN|POSITION|FOR|ON|TO|BOTH|ALL_IN|TITLE|,) )*"
@@ -142,11 +148,7 @@ def _numbers(when: object) -> list[float]:
 def _lasts(when: Condition) -> bool:
     """It holds on bar after bar, so that "otherwise" has a meaning: it has no cross."""
     parts = when.parts if isinstance(when, (AllOf, AnyOf, SomeOf)) else (when.part,) if isinstance(when, Not) else ()
-    return (
-        all(_lasts(part) for part in parts)
-        if parts
-        else isinstance(when, (Compare, Between, Held)) and bool(list(lines_of(when)))
-    )
+    return all(_lasts(part) for part in parts) if parts else isinstance(when, _LASTING)
 
 
 def otherwise_short(r: Reader, said: Collected) -> bool:
@@ -183,12 +185,26 @@ def in_neither(r: Reader, said: Collected) -> bool:
         or (r.peek().text in ("cash", "no position") and r.take("EQUITY", "ONE_POSITION"))
     ):
         return False
+    if not before and r.peek(-1).kind != "EXIT" and r.at("WHEN", "BETWEEN") and r.peek().text != "in between":
+        return _flat_when(r, said)
     r.skip("IT", "POSITION")
     after = r.take("OTHERWISE") is not None or (r.peek().text == "in between" and r.take("BETWEEN") is not None)
     if not (before or after) or not r.at(*_ENDS) or not all(_lasts(when) for when in by_side.values()):
         return False
     for side, when in by_side.items():
         said.exits.append(Exit(side=side, when=Not(part=when)))
+        said.left.add(side)
+    return True
+
+
+def _flat_when(r: Reader, said: Collected) -> bool:
+    """No position inside the cloud, flat when ADX is below 20: the same for both sides."""
+    r.take("WHEN")
+    made = condition(r)
+    if made is None or not symmetric(made) or not r.at(*_ENDS):
+        return False
+    for side in _OTHER:
+        said.exits.append(Exit(side=side, when=made))
         said.left.add(side)
     return True
 
@@ -247,6 +263,79 @@ def versus(r: Reader, said: Collected) -> bool:
     return True
 
 
+def filter_named(r: Reader, said: Collected) -> bool:
+    """Trend filter: the close is above its 200-day average. Asked of every entry."""
+    if not r.peek().text.endswith(("filter", "filters")) or not r.take("TITLE") or not r.take("COLON", "IS"):
+        return False
+    r.take("WHEN")
+    made = side_rule(r) if r.at("ABOVE", "BELOW") else condition(r)
+    said.filters += [] if made is None else [made]
+    return made is not None and r.at(*_ENDS)
+
+
+def none_after(r: Reader, said: Collected) -> bool:
+    """No positions after 17:00: out by then, and none is opened later."""
+    if not (r.at("NOT") and r.at("POSITION", ahead=1) and r.at("AFTER", ahead=2) and r.at("TIME", ahead=3)):
+        return False
+    r.take_all("NOT", "POSITION", "AFTER")
+    late = InHours(start=r.peek().text)
+    r.take("TIME")
+    said.exits.append(Exit(side="long", when=late))
+    said.bare.append(late)
+    said.left.add("long")
+    said.filters.append(Not(part=late))
+    return r.at(*_ENDS)
+
+
+def always_unless(r: Reader, said: Collected) -> bool:
+    """Short VXX all the time except when …; always long SPY unless …: in while it is not so, out while it is."""
+    always = r.take("ALL_TIME") is not None
+    verb = r.take("SHORT", "LONG", "BUY", "HOLD")
+    if verb is None or (not always and not any(r.at("ALL_TIME", ahead=n) for n in range(4))):
+        return False
+    r.skip("IT", "POSITION")
+    symbols(r, said)
+    if not (r.take("ALL_TIME") or always) or not r.take("UNLESS"):
+        return False
+    made = condition(r)
+    if made is None or not r.at(*_ENDS) or not _lasts(made):
+        return False
+    side: Side = "short" if verb.kind == "SHORT" else "long"
+    said.entries.append(Entry(side=side, when=Not(part=made)))
+    said.exits.append(Exit(side=side, when=made))
+    said.left.add(side)
+    r.entry = said.entries[-1].when
+    return True
+
+
+def flips(r: Reader, said: Collected) -> bool:
+    """Supertrend on BTCUSD, flip long/short with every change of direction."""
+    about = r.it
+    if about is None or about.name not in ("supertrend", "parabolic_sar") or said.entries:
+        return False
+    r.take("MOVES", "TURNS", "OPPOSITE", "TRADE")
+    short = (
+        r.peek().text == "flip long" and r.at("SLASH", "AND", ahead=1) and r.take_all("BUY", r.peek(1).kind, "SHORT")
+    )
+    if not (short or r.take("TWO_SIDED") or r.take_all("LONG", "SLASH", "SHORT") or r.take_all("LONG", "AND", "SHORT")):
+        return False
+    if r.take("USE", "ON", "WHEN", "AT"):
+        r.take("EVERY", "ITS", "IT")
+        turned = (r.take("ROC") and r.take("OF") and r.take("DIRECTION")) or r.take("TURNS", "MOVES", "SIGNAL_LINE")
+        r.take("DIRECTION", "ROC") if turned else None
+        if not turned:
+            return False
+    if not r.at(*_ENDS):
+        return False
+    direction = replace(about, part="direction") if about.name == "supertrend" else Line(name="close")
+    right = Number(value=0) if about.name == "supertrend" else about
+    up = Cross(left=direction, direction="above", right=right)
+    down = replace(up, direction="below")
+    said.entries += [Entry(side="long", when=up), Entry(side="short", when=down)]
+    r.entry = up
+    return True
+
+
 def remark(r: Reader, said: Collected) -> bool:
     """Short only. No longs. Long and short. Never flat: what must not be contradicted."""
     if r.take("SHORT_ONLY") or _no_longs(r):
@@ -256,6 +345,15 @@ def remark(r: Reader, said: Collected) -> bool:
     if r.at(*_ENDS, ahead=1) and r.take("TWO_SIDED"):
         said.two_sided = True
         return True
+    if (r.at("LONG") or r.peek().text in ("take long trades", "take longs", "take long positions")) and r.at(
+        "ONLY", ahead=1
+    ):
+        r.take("LONG", "BUY")
+        r.take("ONLY")
+        said.long_only = True
+        if r.take("IN", "ON", "FOR") and not symbols(r, said):
+            return False
+        return r.at(*_ENDS, "COLON")
     if r.take_all("NOT", "EXIT") and r.at(*_ENDS) and len({one.side for one in said.entries}) == 2:
         said.always_in = True  # never flat
         return r.peek(-1).text in ("flat", "out", "in cash", "out of market", "be flat", "go flat")

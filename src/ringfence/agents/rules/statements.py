@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ringfence.agents.rules.both_ways import closed
+from ringfence.agents.rules.breakouts import breakout, broken_out, channel
 from ringfence.agents.rules.calendar import hours, never_on
 from ringfence.agents.rules.collected import SEPARATORS, Collected, symbols
 from ringfence.agents.rules.conditions import all_of, condition
-from ringfence.agents.rules.entering import breakout, crossover, entry, golden, hold, prefixed, when_said
+from ringfence.agents.rules.entering import crossover, entry, golden, hold, prefixed, when_said
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import guard
 from ringfence.agents.rules.headings import heading
@@ -16,7 +17,18 @@ from ringfence.agents.rules.leaving import leave, reason_first
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.settings import BANDS
-from ringfence.agents.rules.sides import in_neither, mirrors, otherwise_short, remark, sided_filter, versus
+from ringfence.agents.rules.sides import (
+    always_unless,
+    filter_named,
+    flips,
+    in_neither,
+    mirrors,
+    none_after,
+    otherwise_short,
+    remark,
+    sided_filter,
+    versus,
+)
 from ringfence.agents.rules.sizes import sizing
 from ringfence.agents.rules.wording import (
     failed,
@@ -33,14 +45,17 @@ from ringfence.agents.rules.wording import (
 from ringfence.trade.description.model import Condition, Exit, Not
 
 _ORDERS = ("DASH", "THEN", "BUY", "LONG", "SHORT")  # SOXL - buy when …, XLE long if …
-_SIDES = ("on both sides", "for both sides", "for both directions")
+_SIDES = ("on both sides", "for both sides", "for both directions", "on either side", "for either side", "on each side")
 
 
 def statements(r: Reader) -> Collected | None:
     """All of them up to the end of the text, or None where one cannot be read."""
     said = Collected()
     while True:
+        begin = r.i
         r.skip(*SEPARATORS)
+        if any(token.kind == "STOP_MARK" and token.text != ";" for token in r.tokens[begin : r.i]):
+            r.lead = None
         if r.at("END"):
             return said
         first = r.i
@@ -50,9 +65,10 @@ def statements(r: Reader) -> Collected | None:
 
 def statement(r: Reader, said: Collected) -> bool:
     readers: tuple[Callable[[Reader, Collected], bool], ...] = (
-        sided_filter, in_neither, remark, _remark, _context, versus, unhit, waited, reason_first, heading, mirrors,
-        otherwise_short, _universe, length, crossover, prefixed, entry, _add_each, risked, _tool, turned, stopped,
-        swung, failed, in_cash, closed, _exit, hold, only_then, _filter, _otherwise, golden, breakout, _bars, _contrast,
+        sided_filter, filter_named, in_neither, none_after, always_unless, flips, remark, _remark, channel, _context,
+        versus, unhit, waited, reason_first, heading, mirrors, otherwise_short, _universe, length, crossover, prefixed,
+        entry, _add_each, risked, _tool, turned, stopped, swung, failed, in_cash, closed, _exit, hold, only_then,
+        _filter, _otherwise, golden, breakout, broken_out, _bars, _contrast,
     )  # fmt: skip
     before = said.copy()
     for read in readers:
@@ -162,7 +178,7 @@ def _universe(r: Reader, said: Collected) -> bool:
         if not symbols(r, said):
             return False
         only = frame(r, bare=True) or r.take("ONLY") is not None
-        return only or r.take("COLON") is not None or r.at("STOP_MARK", "END", ",", *_ORDERS)
+        return only or r.take("COLON") is not None or r.at("STOP_MARK", "END", ",", *_ORDERS) or _goes_on(r, said)
     count = r.take("NUM") if verb.kind == "TRADE" else None
     r.skip("STOCKS", "INDEPENDENTLY")
     r.take("USE")
@@ -178,6 +194,15 @@ def _universe(r: Reader, said: Collected) -> bool:
     if count is not None and count.value != len(said.symbols):
         raise r.ask(f"it says {count.text}, and names {len(said.symbols)}", ["name each of them"], first)
     return True
+
+
+def _goes_on(r: Reader, said: Collected) -> bool:
+    """TSLA supertrend 10,3. … PLTR: breakout above …"""
+    with r.trying() as attempt:
+        if r.peek().text in ("breakout", "breakouts") or heading(r, said):
+            attempt.keep() if r.peek(-1).kind != "SYMBOL" else None
+            return True
+    return False
 
 
 def _bars(r: Reader, said: Collected) -> bool:
@@ -241,7 +266,8 @@ def _tool(r: Reader, said: Collected) -> bool:
         r.skip("TO", "IS", "USE", "COLON")
     _given_to(r)
     r.skip("USE", "INVEST", "ALSO", "ON")
-    r.take("PER_TRADE")
+    r.take("PER_TRADE") or (r.take("BOTH", "EVERY") if len({one.side for one in said.entries}) == 2 else None)
+    r.take("MOVES") if r.peek().text in ("gets", "get") else None  # each trade gets a 2 % stop
     r.take("USE")
     made = sizing(r, spoken=True)
     if whole and r.peek(-1).kind != "PER_TRADE":

@@ -154,6 +154,8 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
     stuck = bool(before) and before[-1].kind == "NUM" and before[-1].end == start
     if stuck and low in _STUCK:
         return [one("word", text=word) for word in _STUCK[low].split()]
+    if low in ("noon", "midday"):
+        return [one("TIME", text="12:00")]
     if low in _SHORT_FORMS:
         return [one("word", text=word) for word in _SHORT_FORMS[low]]
     capital = found.isupper() and not loud

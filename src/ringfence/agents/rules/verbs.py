@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import Literal
 
 from ringfence.agents.rules.arriving import side_of
+from ringfence.agents.rules.channels import edge
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.operands import both_averages, deviations, named, operand
 from ringfence.agents.rules.reader import Reader, percent
 from ringfence.agents.rules.relations import beside_sloping, in_cloud, several
+from ringfence.agents.rules.settings import BANDS
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
     AllOf,
@@ -70,7 +72,7 @@ def _compared(r: Reader, left: Operand, first: int, *, spoken: bool) -> Conditio
     lines = several(r, left, side) or both_averages(r)
     if lines is not None:
         return AllOf(parts=tuple(Compare(left=left, level=made, right=one) for one in lines))
-    right = operand(r, left, side) or _same_right(r, left)
+    right = operand(r, left, side) or _same_right(r, left, side)
     if right is None:
         return None
     far_off = _by(r, made, right)
@@ -101,12 +103,14 @@ def _by(r: Reader, made: Level, right: Operand) -> Compare | None:
         return Compare(left=right, level=level, right=Beyond(line=named(right), percent=size if up else -size))
 
 
-def _same_right(r: Reader, left: Operand) -> Operand | None:
+def _same_right(r: Reader, left: Operand, side: str) -> Operand | None:
     """sell when it is below: what it was compared with before."""
     ended = r.at(
-        "END", "STOP_MARK", ",", "AND", "OR", "THEN", "USE", "EXIT", "SELL", "COVER", ")", "FROM", "EITHER_WAY"
-    ) or (r.at("FOR") and r.at("NUM", ahead=1))  # it has been below for 3 days
-    return r.right if ended and left == r.it else None
+        "END", "STOP_MARK", ",", "AND", "OR", "THEN", "USE", "EXIT", "SELL", "COVER", ")", "FROM", "EITHER_WAY",
+        "BUY", "SHORT", "LONG",
+    )  # fmt: skip
+    ended = ended or (r.at("FOR") and r.at("NUM", ahead=1))
+    return edge(r, r.right, side) if ended and left == r.it and r.right is not None else None
 
 
 def _or_more(r: Reader, left: Operand, right: Operand) -> Condition | None:
@@ -176,7 +180,7 @@ def _between(r: Reader, left: Operand) -> Condition | None:
         r.take("IN")
         if not r.take("BETWEEN"):
             return None
-        pair = both_averages(r)
+        pair = both_averages(r) or _edges(r)
         if pair is not None:
             attempt.keep()
             return Between(left=left, low=pair[0], high=pair[1])
@@ -190,9 +194,25 @@ def _between(r: Reader, left: Operand) -> Condition | None:
         return Between(left=left, low=low, high=high)
 
 
+def _edges(r: Reader) -> tuple[Line, Line] | None:
+    """inside the cloud, within the Bollinger bands: between its two edges."""
+    with r.trying() as attempt:
+        if not r.at("CLOUD", *BANDS) and not r.at(*BANDS, ahead=2):
+            return None
+        high = line(r, side="above")
+        named = high is not None and high.part in ("upper", "top") and r.peek(-1).kind not in ("UPPER", "TOP")
+        if high is None or not named or (r.at("AND", "TO") and r.at("LOWER", "BELOW", "MIDDLE", ahead=1)):
+            return None
+        attempt.keep()
+        return replace(high, part="lower" if high.part == "upper" else "bottom"), high
+    return None
+
+
 def _mood(r: Reader, left: Operand, first: int) -> Condition | None:
     """is positive, is oversold, is bullish."""
     token = r.take("POSITIVE", "NEGATIVE", "OVERSOLD", "OVERBOUGHT", "BULLISH", "BEARISH")
+    if token is None and isinstance(left, Line) and left.name == "supertrend" and left.part in ("line", "direction"):
+        return _supertrend_is(r, left)
     if token is None or not isinstance(left, Line) or left.name not in KINDS:
         return None
     if token.kind in ("POSITIVE", "NEGATIVE"):
@@ -201,6 +221,15 @@ def _mood(r: Reader, left: Operand, first: int) -> Condition | None:
         return _sold_out(r, left, token.kind, first)
     pair = _mood_pair(left)
     return pair and Compare(left=pair[0], level="above" if token.kind == "BULLISH" else "below", right=pair[1])
+
+
+def _supertrend_is(r: Reader, left: Line) -> Condition | None:
+    """is up, is down; not rising, of which the line itself is asked."""
+    if r.peek().text not in ("up", "down", "long", "short", "buy", "sell") or r.at("NUM", "FOR", ahead=1):
+        return None
+    up = r.peek().text in ("up", "long", "buy")
+    r.take(r.peek().kind)
+    return Compare(left=replace(left, part="direction"), level="above" if up else "below", right=_ZERO)
 
 
 def _sold_out(r: Reader, left: Line, word: str, first: int) -> Condition:
@@ -235,10 +264,13 @@ def turning(r: Reader, left: Operand, first: int) -> Condition | None:
         return None
     r.skip("TO", "IN")
     token = r.peek()
-    if isinstance(left, Line) and left.name == "supertrend" and r.at("RISES", "FALLS"):
-        r.take("RISES", "FALLS")
-        up = token.kind == "RISES"
-        return Cross(left=replace(left, part="direction"), direction="above" if up else "below", right=_ZERO)
+    pair = _mood_pair(left) if isinstance(left, Line) and left.name in ("supertrend", "parabolic_sar") else None
+    if pair is not None and r.take("RISES", "FALLS", "LONG", "SHORT"):
+        up = token.kind in ("RISES", "LONG")
+        return Cross(left=pair[0], direction="above" if up else "below", right=pair[1])
+    if pair is not None and r.either and r.at("END", "STOP_MARK", ",", "AND", "OR", ")", "DIRECTION", "SIDE"):
+        r.take("DIRECTION", "SIDE")
+        return Cross(left=pair[0], direction="either", right=pair[1])
     made = _mood(r, left, first)
     if not isinstance(made, Compare):
         return None
@@ -293,7 +325,7 @@ def crossing(r: Reader, left: Operand, first: int) -> Condition | None:
         if left.name == "stochastic":
             left = replace(left, part="k")
     if right is None and (way or r.at("FROM")):
-        right = _same_right(r, left)  # exit when it crosses under
+        right = _same_right(r, left, way)  # exit when it crosses under
     if right is None:
         return None
     late = _late_way(r)
