@@ -7,6 +7,7 @@ from dataclasses import replace
 from ringfence.agents.rules.arriving import reaching, returning, rising_to
 from ringfence.agents.rules.crosses import averages_cross, golden, named_cross
 from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.moods import turning
 from ringfence.agents.rules.movements import change, changed_sign, since, trend, turned
 from ringfence.agents.rules.nominals import NOMINALS
 from ringfence.agents.rules.operands import operand, settle
@@ -15,7 +16,7 @@ from ringfence.agents.rules.reader import UNITS, Reader, period
 from ringfence.agents.rules.relations import outdone, slope
 from ringfence.agents.rules.scales import fitting, line_in, plain
 from ringfence.agents.rules.settings import BANDS, NAMES
-from ringfence.agents.rules.verbs import broken, crossing, level, turning
+from ringfence.agents.rules.verbs import broken, crossing, level
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
     AllOf,

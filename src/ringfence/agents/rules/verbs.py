@@ -8,6 +8,7 @@ from typing import Literal
 from ringfence.agents.rules.arriving import side_of
 from ringfence.agents.rules.channels import edge
 from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.moods import mood
 from ringfence.agents.rules.operands import both_averages, deviations, named, operand
 from ringfence.agents.rules.reader import Reader, percent
 from ringfence.agents.rules.relations import beside_sloping, in_cloud, several
@@ -24,13 +25,11 @@ from ringfence.trade.description.model import (
     Level,
     Line,
     Not,
-    Number,
     Operand,
     Scaled,
 )
 
 _LEVELS: dict[str, Level] = {"ABOVE": "above", "BELOW": "below", "AT_LEAST": "at_least", "AT_MOST": "at_most"}
-_ZERO = Number(value=0)
 _UPWARDS = ("upward", "upwards", "downward", "downwards", "upside", "downside", "up", "down")
 
 
@@ -44,7 +43,7 @@ def level(r: Reader, left: Operand, first: int) -> Condition | None:
         or in_cloud(r, left)
         or _between(r, left)
         or _deviating(r, left)
-        or _mood(r, left, first)
+        or mood(r, left, first)
         or _compared(r, left, first, spoken=verb is not None)
     )
     return Not(part=made) if negated and made is not None else made
@@ -206,78 +205,6 @@ def _edges(r: Reader) -> tuple[Line, Line] | None:
         attempt.keep()
         return replace(high, part="lower" if high.part == "upper" else "bottom"), high
     return None
-
-
-def _mood(r: Reader, left: Operand, first: int) -> Condition | None:
-    """is positive, is oversold, is bullish."""
-    token = r.take("POSITIVE", "NEGATIVE", "OVERSOLD", "OVERBOUGHT", "BULLISH", "BEARISH")
-    if token is None and isinstance(left, Line) and left.name == "supertrend" and left.part in ("line", "direction"):
-        return _supertrend_is(r, left)
-    if token is None or not isinstance(left, Line) or left.name not in KINDS:
-        return None
-    if token.kind in ("POSITIVE", "NEGATIVE"):
-        return Compare(left=left, level="above" if token.kind == "POSITIVE" else "below", right=_ZERO)
-    if token.kind in ("OVERSOLD", "OVERBOUGHT"):
-        return _sold_out(r, left, token.kind, first)
-    pair = _mood_pair(left)
-    return pair and Compare(left=pair[0], level="above" if token.kind == "BULLISH" else "below", right=pair[1])
-
-
-def _supertrend_is(r: Reader, left: Line) -> Condition | None:
-    """is up, is down; not rising, of which the line itself is asked."""
-    if r.peek().text not in ("up", "down", "long", "short", "buy", "sell") or r.at("NUM", "FOR", ahead=1):
-        return None
-    up = r.peek().text in ("up", "long", "buy")
-    r.take(r.peek().kind)
-    return Compare(left=replace(left, part="direction"), level="above" if up else "below", right=_ZERO)
-
-
-def _sold_out(r: Reader, left: Line, word: str, first: int) -> Condition:
-    limits = KINDS[left.name].oversold
-    if limits is None:
-        raise r.ask(
-            f"{word.lower()} by which measure?", [f"RSI is {word.lower()}", f"stochastic is {word.lower()}"], first
-        )
-    low, high = limits
-    where = f"below {low:g}" if word == "OVERSOLD" else f"above {high:g}"
-    r.notices.append(f"{word.lower()} is read as {where}, as is customary for {KINDS[left.name].english}")
-    if word == "OVERSOLD":
-        return Compare(left=left, level="below", right=Number(value=low))
-    return Compare(left=left, level="above", right=Number(value=high))
-
-
-def _mood_pair(left: Line) -> tuple[Line, Operand] | None:
-    if left.name == "supertrend":
-        return replace(left, part="direction"), _ZERO
-    if left.name == "macd":
-        return replace(left, part="line"), replace(left, part="signal")
-    if left.name == "parabolic_sar":
-        return Line(name="close", symbol=left.symbol, timeframe=left.timeframe), left
-    if left.name == "close":
-        return left, Line(name="open")
-    return None
-
-
-def turning(r: Reader, left: Operand, first: int) -> Condition | None:
-    """turns positive, flips to bullish, goes oversold: the cross into what "is" would be the level of."""
-    if not r.take("TURNS", "MOVES"):
-        return None
-    r.skip("TO", "IN")
-    token = r.peek()
-    pair = _mood_pair(left) if isinstance(left, Line) and left.name in ("supertrend", "parabolic_sar") else None
-    if pair is not None and r.take("RISES", "FALLS", "LONG", "SHORT"):
-        up = token.kind in ("RISES", "LONG")
-        return Cross(left=pair[0], direction="above" if up else "below", right=pair[1])
-    if pair is not None and r.either and r.at("END", "STOP_MARK", ",", "AND", "OR", ")", "DIRECTION", "SIDE"):
-        r.take("DIRECTION", "SIDE")
-        return Cross(left=pair[0], direction="either", right=pair[1])
-    made = _mood(r, left, first)
-    if not isinstance(made, Compare):
-        return None
-    direction: Direction = "above" if made.level == "above" else "below"
-    if isinstance(made.left, Line) and made.left.name == "close" and made.right == Line(name="open"):
-        return None
-    return Cross(left=made.left, direction=direction, right=made.right)
 
 
 def crossing(r: Reader, left: Operand, first: int) -> Condition | None:
