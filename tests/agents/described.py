@@ -179,6 +179,7 @@ sizings: st.SearchStrategy[m.Sizing] = st.one_of(
     decimal.map(lambda a: m.FixedCash(amount=a)),
     whole.map(lambda n: m.FixedShares(count=n)),
     percents.map(lambda p: m.RiskPerTrade(percent=p)),
+    decimal.map(lambda a: m.RiskCash(amount=a)),
     st.builds(
         m.VolatilityTarget, percent=percents, period=st.integers(2, 100), bars_per_year=st.sampled_from((52, 252))
     ),
@@ -198,7 +199,7 @@ def signals(draw: st.DrawFn) -> m.Signals:
     guarded, sizing = draw(guards()), draw(sizings)
     if exits and not trimmed and guarded.partials and draw(flags):
         exits = (replace(exits[0], rest=True), *exits[1:])
-    if isinstance(sizing, m.RiskPerTrade) and guarded.stop is None:
+    if isinstance(sizing, (m.RiskPerTrade, m.RiskCash)) and guarded.stop is None:
         sizing = m.AllIn()
     adds = isinstance(sizing, (m.FixedCash, m.FixedShares)) and any(_dated(entry.when) for entry in entries)
     return m.Signals(entries=entries, exits=exits, guards=guarded, sizing=sizing, adds=adds)

@@ -149,8 +149,8 @@ def _percent(part: m.PercentOfEquity | m.RiskPerTrade | m.VolatilityTarget) -> I
         yield f"{part.percent:g} % of the equity in a trade: give more than 0 and at most 100"
 
 
-def _positive(part: m.FixedCash | m.FixedShares) -> Iterator[str]:
-    amount = part.amount if isinstance(part, m.FixedCash) else part.count
+def _positive(part: m.FixedCash | m.FixedShares | m.RiskCash) -> Iterator[str]:
+    amount = part.count if isinstance(part, m.FixedShares) else part.amount
     if not amount > 0:
         yield f"a position of {amount:g} is none: give more than 0"
 
@@ -208,6 +208,7 @@ _CHECKS: Mapping[type, Callable[[Any], Iterator[str]]] = {
     m.VolatilityTarget: _percent,
     m.FixedCash: _positive,
     m.FixedShares: _positive,
+    m.RiskCash: _positive,
     m.Trend: _bars,
     m.Change: _bars,
     m.Held: _bars,
@@ -251,7 +252,7 @@ def _signals(plan: m.Signals) -> Iterator[str]:
             yield f"there is an exit for {exit_.side} positions and no entry into one: add one, or leave the exit out"
     if any(rule.rest for rule in plan.exits) and not plan.guards.partials:
         yield "an exit of the rest needs a partial exit before it: say when the first part is sold"
-    if isinstance(plan.sizing, m.RiskPerTrade) and plan.guards.stop is None:
+    if isinstance(plan.sizing, (m.RiskPerTrade, m.RiskCash)) and plan.guards.stop is None:
         yield "a size by the risk needs a stop: say where the stop is"
     guards = plan.guards
     guarded = guards.stop or guards.target or guards.trail or guards.partials or guards.time_stop_bars

@@ -113,6 +113,8 @@ def _sizing(sizing: m.Sizing) -> Iterator[Fact]:
         yield Fact(kind="number", says=f"{number(sizing.amount)} in cash per trade", value=sizing.amount)
     elif isinstance(sizing, m.FixedShares):
         yield Fact(kind="number", says=f"{number(sizing.count)} shares per trade", value=sizing.count)
+    elif isinstance(sizing, m.RiskCash):
+        yield Fact(kind="number", says=f"{number(sizing.amount)} at risk per trade", value=sizing.amount)
     elif isinstance(sizing, (m.PercentOfEquity, m.RiskPerTrade, m.VolatilityTarget)):
         yield Fact(kind="number", says=f"a size of {number(sizing.percent)} %", value=sizing.percent, unit="percent")
 

@@ -18,6 +18,7 @@ from ringfence.agents.rules.placing import placed
 from ringfence.agents.rules.portfolio import allocation
 from ringfence.agents.rules.reader import Question, Reader
 from ringfence.agents.rules.refusals import cannot
+from ringfence.agents.rules.remarks import not_so
 from ringfence.agents.rules.rotation import rotation
 from ringfence.agents.rules.sides import contradicted, filtered
 from ringfence.agents.rules.statements import statements
@@ -42,6 +43,7 @@ from ringfence.trade.description.model import (
     Not,
     OnSchedule,
     OnWeekdays,
+    RiskCash,
     RiskPerTrade,
     Rotation,
     Signals,
@@ -268,11 +270,13 @@ def assemble(r: Reader, said: Collected) -> Description | str:
         return 'it trails the rest, and sells no part before: add for example "sell half at 5 %"'
     if any(e.rest for e in exits) and not guards.partials:
         return 'it sells the rest, and no part before: add for example "sell half at 5 %"'
-    counted = isinstance(sizing, RiskPerTrade) or (guards.target is not None and guards.target.kind == "risk")
+    counted = isinstance(sizing, (RiskPerTrade, RiskCash)) or (
+        guards.target is not None and guards.target.kind == "risk"
+    )
     if counted and guards.stop is None and guards.trail is not None and not guards.trail.rest:
         guards = replace(guards, stop=guards.trail.distance)  # where the trailing stop begins
         r.notices.append("the risk is measured to where the trailing stop begins")
-    if isinstance(sizing, RiskPerTrade) and guards.stop is None:
+    if isinstance(sizing, (RiskPerTrade, RiskCash)) and guards.stop is None:
         return 'risk per trade needs a stop: add for example "stop loss 5 %"'
     if guards.target is not None and guards.target.kind == "risk" and guards.stop is None:
         return 'a target in times of the risk needs a stop: add for example "stop loss 5 %"'
@@ -284,6 +288,9 @@ def assemble(r: Reader, said: Collected) -> Description | str:
         return "only one part can be sold by a rule; give the others a gain, for example sell half at 5 %"
     adds = said.adds or (isinstance(sizing, (FixedCash, FixedShares)) and any(_scheduled(e.when) for e in entries))
     plan = Signals(entries=tuple(entries), exits=tuple(exits), guards=guards, sizing=sizing, adds=adds)
+    told = not_so(said, plan, 0 if said.every and not symbols else len(symbols) or 1)
+    if told:
+        return told
     if r.single and adds:
         return "it adds to the position, and says that there is one at a time: leave one of them out"
     made = Description(plan=plan, symbols=symbols, every=said.every and not symbols)

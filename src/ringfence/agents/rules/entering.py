@@ -16,6 +16,7 @@ from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.opening import opening, side_of_verb
 from ringfence.agents.rules.operands import named, operand, pair_of_averages
 from ringfence.agents.rules.reader import Reader, period
+from ringfence.agents.rules.remarks import marks
 from ringfence.agents.rules.scales import fitting
 from ringfence.agents.rules.settings import NAMES
 from ringfence.agents.rules.sizes import sizing
@@ -171,7 +172,7 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
                 or (r.take("OF", "IN", "INTO", "ON", "FOR") and symbols(r, said))
                 or symbols(r, said)
                 or frame(r, bare=r.i > 0 and r.peek(-1).kind == "SYMBOL" and r.at("NUM"))
-                or _alone(r)
+                or _alone(r, said)
                 or r.take("IT", "POSITION", "LONG", "STOCKS", "SHARES", "NEXT_OPEN", "EQUALLY", "PER_TRADE", "PRICE")
                 or (not r.at("SYMBOL", "COLON", ahead=1) and r.take("TRADE"))
                 or (r.at("STOP", "TARGET", "TRAIL", "NUM", "ATR", "TIME_STOP") and guard(r, said.guards))
@@ -242,12 +243,13 @@ def _lasting(r: Reader, said: Collected, first: int) -> bool:
     return bars is not None and said.guards.set(r, "time_stop_bars", bars, first)
 
 
-def _alone(r: Reader) -> bool:
+def _alone(r: Reader, said: Collected) -> bool:
     """buy if I have none."""
     with r.trying() as attempt:
         r.take("WHEN")
         if r.take("ONE_POSITION"):
             r.single = True
+            said.remarks |= marks(r.peek(-1).text)
             attempt.keep()
             return True
     return False

@@ -65,7 +65,7 @@ _PRICES = (
 
 _COINAGE = r"(?:usd|dollars|bucks|eur|euros|gbp|pounds)\b"
 _DIGITS = r"\d[\d,]*(?:\.\d+)?"
-_SIGNED = rf"[$€£]\s?{_DIGITS}\s?(?:k|mm?)?(?![\w%])"
+_SIGNED = rf"[$€£]\s?{_DIGITS}\s?(?:k|mm?)?(?![\w%]|[,.]\d)"
 _SUM = rf"(?:{_SIGNED}|{_DIGITS}\s?k(?![\w%])|{_DIGITS}\s?k?\s?{_COINAGE})"
 _AMOUNT = rf"(?:{_SUM}|{_DIGITS}(?![\w%]))"
 _PURSE = r"(?:capital|cash|balance|equity|money|account(?:\s+size)?|amount|deposit|investment|funds|portfolio)"

@@ -84,6 +84,39 @@ def numbers(tokens: list[Token]) -> list[Token]:
     return made
 
 
+def wholes(tokens: list[Token]) -> list[Token]:
+    """The whole account is all of it; of anything else, such as the whole time, the word says nothing."""
+    made: list[Token] = []
+    for n, token in enumerate(tokens):
+        if token.kind == "CANNOT_SCALE_IN" and made and made[-1].kind == "NOT":
+            made[-1] = replace(made[-1], kind="ONE_POSITION", text=f"{made[-1].text} {token.text}", end=token.end)
+            continue  # do not add to winners
+        if token.kind == "CANNOT_LEVERAGE" and [t.kind for t in made[-2:]] == ["NUM", "TIMES"] and made[-2].value == 1:
+            made[-2:] = [replace(made[-2], kind="NO_LEVERAGE", text="no leverage", end=token.end)]
+            continue  # 1x leverage
+        if token.text == "repeat" and (n + 1 == len(tokens) or tokens[n + 1].kind == "STOP_MARK"):
+            token = replace(token, kind="START_OVER")
+        if token.kind == "CANNOT_START_CASH" and [t.kind for t in tokens[n + 1 : n + 3]] == ["MONEY", "PER_TRADE"]:
+            token = replace(token, kind="USE")  # start with $20,000 per trade
+        if token.kind in ("AGAINST", "ON", "RANKED") and _stop_follows(tokens, n + 1):
+            token = replace(token, kind="USE")  # risking 1 % against a 2 ATR stop
+        if token.text in ("whole", "entire"):
+            after = n + 1
+            while after < len(tokens) and tokens[after].kind in ("OF", "ITS", "CURRENT"):
+                after += 1
+            if after == len(tokens) or tokens[after].kind != "EQUITY":
+                continue
+        made.append(token)
+    return made
+
+
+def _stop_follows(tokens: list[Token], at: int) -> bool:
+    """A stop, after at most its distance."""
+    while at < len(tokens) and tokens[at].kind in ("NUM", "PERCENT", "ATR", "TIMES", "(", ")", "DAY", "BAR"):
+        at += 1
+    return at < len(tokens) and tokens[at].kind == "STOP"
+
+
 def _of_symbol(tokens: list[Token], on: int) -> bool:
     kinds = [token.kind for token in tokens[on + 1 : on + 3]]
     return len(kinds) == 2 and kinds[0] == "SYMBOL" and kinds[1] in _VERBS

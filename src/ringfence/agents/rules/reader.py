@@ -82,6 +82,11 @@ class Reader:
         while self.take(*kinds):
             pass
 
+    def take_to(self, end: int) -> None:
+        """All up to this token."""
+        self.i = end
+        self.furthest = max(self.furthest, end)
+
     @contextmanager
     def trying(self) -> Iterator[Attempt]:
         """Back to where it was, unless `keep` is called."""
@@ -176,5 +181,9 @@ def money(r: Reader) -> float | None:
 
 
 def _currency(r: Reader, text: str) -> None:
-    if text[0] in "€£" or text.split()[-1] in ("euro", "euros", "eur", "pound", "pounds", "gbp", "quid"):
+    if foreign(text):
         r.notices.append("amounts of money are in the currency of the data")
+
+
+def foreign(text: str) -> bool:
+    return text[0] in "€£" or text.split()[-1] in ("euro", "euros", "eur", "pound", "pounds", "gbp", "quid")

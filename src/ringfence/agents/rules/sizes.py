@@ -1,214 +1,233 @@
-"""How much to trade, in English: 20 % of the equity, $500, 100 shares, risk 1 % per trade, target 10 % volatility."""
+"""How much to trade, in English: 20 % of the equity, $500, 100 shares, risk 1 % per trade, target 10 % volatility.
+
+A size is said in many orders of a few words. What counts is the amount, and which words stand around it: with "risk" it
+is a risk, with "volatility" and "target" a volatility. So the words before and after the amount are taken as long as
+they are of those that say nothing else, and what they are decides. Any other word ends the size, or makes it none.
+"""
 
 from __future__ import annotations
 
-from ringfence.agents.rules.reader import Reader, money, percent, period
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ringfence.agents.rules.amounts import AMOUNTS, Piece, pieces, tell_currency
+from ringfence.agents.rules.reader import Reader, period
 from ringfence.trade.description.model import (
     AllIn,
     FixedCash,
     FixedShares,
     PercentOfEquity,
+    RiskCash,
     RiskPerTrade,
     Sizing,
     VolatilityTarget,
 )
 
-_PARTS = {"HALF": 50, "THIRD": 33.33, "QUARTER": 25}
 _BARS_PER_YEAR = {"1d": 252, "1w": 52, "1mo": 12}
+# Words that may stand beside any amount.
+_GLUE = frozenset({
+    "USE", "IS", "OF", "AT", "COLON", "EQUALS", "TO", "FOR", "EVERY", "ONLY", "FIXED", "IT", "AMOUNT", "IN", "ON", "BY",
+    "PER_TRADE", "TRADE", "POSITION", "EVERY_SYMBOL", "SIZE", "ALWAYS", "EQUITY", "SHARES", "INVEST", "TAKE", "BOTH",
+    "EITHER_WAY", "BOTH_CASES", "STOCKS", "AT_MOST", "HIGHEST", "SIGNAL_LINE", "CHOSEN", "RISKY", "FINE", "ITS", "LONG",
+})  # fmt: skip
+_PLAIN = _GLUE | {"OPENED", "WORTH", "GETS", "KEEP", "NOT", "ABOVE", "LIMIT", "BUY", "INVESTED", "TO_WORK"}
+_RISK = _GLUE | {"RISK", "NOT", "ABOVE", "STRATEGY", "LIMIT", "KEEP"}
+_LOSS = _GLUE | {"LOSS", "ENTRY_PRICE", "STOPPED", "NOT", "ABOVE", "RISK", "GETS"}
+_VOLATILITY = _GLUE | {"VOLATILITY", "TARGET", "YEARLY", "YEAR", "AIM", "KEEP", "GETS", "WORTH", "MOVES"}
+_ENDS = (
+    "END", ",", "AND", "USE", ")", "DASH", "THEN", "SELL", "EXIT", "COVER", "HOLD", "BUY", "LONG_ONLY", "NOT", "OR",
+    "WHEN", "NO_LEVERAGE", "ONE_POSITION",
+)  # fmt: skip
+# What may follow a size that stands beside a verb.
+_GOES_ON = (*_ENDS, "WHEN", "UNLESS", "SYMBOL", "EVERY_SYMBOL", "IN", "OF", "ON", "FOR", "AT", "TRADE_SYMBOL", "STOP")
+_MEASURING = ("ON", "IN", "ABOVE", "MEASURED", "RANKED", "FROM", "BY", "AT")
+_NAMED = {"SIZE", "POSITION", "PER_TRADE", "WORTH", "INVEST"}  # of these a bare percentage is a size
 
 
-def sizing(r: Reader, *, spoken: bool = False) -> Sizing | None:
-    """`spoken`: after a verb such as use or invest, where 20 % alone is a size."""
-    return _risk(r) or _volatility(r) or _cash(r) or _shares(r) or _part(r, spoken=spoken) or _all(r)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """An amount with the kinds of the words before and after it; `end` is the token after them."""
+
+    amount: Piece
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    next: str
+    end: int
+
+    @property
+    def words(self) -> set[str]:
+        return {*self.before, *self.after}
+
+    @property
+    def capped(self) -> bool:
+        return bool(self.words & {"AT_MOST", "HIGHEST", "LIMIT"}) or "NOT" in self.words
+
+    @property
+    def negated(self) -> bool:
+        """Not 1 %: that is no size. Not more than 1 % is one."""
+        places = [n for n, kind in enumerate(self.before) if kind == "NOT"]
+        above = [n for n, kind in enumerate(self.before) if kind == "ABOVE"]
+        fits = len(places) == len(above) <= 1 and (not places or places[0] < above[0])
+        return not fits or bool({"NOT", "ABOVE"} & set(self.after))
 
 
-def _risk(r: Reader) -> Sizing | None:
-    """risk 1 % of the equity per trade, 1 % risk per trade, lose 0.5 % of the equity if the stop is hit."""
-    lost = _lost(r)
-    if lost is not None:
-        return lost
-    with r.trying() as attempt:
-        never = r.take("NOT") is not None
-        named = r.take("RISK") is not None
-        if never and not (named and r.take("ABOVE")):
-            return None  # never risk more than 1 %
-        if named:
-            r.skip("OF", "AT_MOST", "IS", "BY")
-        size = percent(r)
-        if size is None or not (named or r.take("RISK")):
-            return None
-        _of_equity(r)
-        r.skip("PER_TRADE")
-        if r.at("TRADE") and not r.at("SYMBOL", "COLON", ahead=1):
-            r.take("TRADE")  # 1 % a trade
-        attempt.keep()
-        return RiskPerTrade(percent=size)
-
-
-def _lost(r: Reader) -> Sizing | None:
-    """size each trade so that I lose 0.5 % of equity if the stop gets hit, never lose more than 1 % per trade."""
-    with r.trying() as attempt:
-        sized = r.take("SIZE") is not None
-        r.skip("POSITION", "PER_TRADE", "TRADE", "TO", "IS", "COLON", "IT", "BY") if sized else None
-        stopped = _stopped(r)
-        r.skip(",") if stopped else None
-        capped = r.take("NOT") is not None
-        if not r.take("LOSS", "RISK", "ENTRY_PRICE"):
-            return None
-        if capped and not r.at("ABOVE"):
-            return None  # not lose 1 %
-        capped = r.take("ABOVE" if capped else "AT_MOST") is not None
-        r.skip("OF", "IS", "ABOUT")
-        size = percent(r)
+def sizing(r: Reader, *, spoken: bool = False, whole: bool = False) -> Sizing | None:
+    """`spoken`: after a verb such as use or invest, where 20 % alone is a size. `whole`: a sentence of its own."""
+    said = pieces(r)
+    for words, made in ((_RISK, _risk), (_LOSS, _loss), (_VOLATILITY, _volatility), (_PLAIN, _plain)):
+        found = _around(said, words, whole=whole)
+        if found is None:
+            continue
+        size = made(r, found, spoken=spoken, whole=whole)
         if size is None:
+            continue
+        r.take_to(found.end) if not isinstance(size, VolatilityTarget) else None
+        tell_currency(r, found.amount)
+        return size
+    return None
+
+
+def _around(said: Sequence[Piece], words: frozenset[str], *, whole: bool) -> _Said | None:
+    first = 0
+    while first < len(said) and (said[first].kind in words or _headed(said, first)):
+        first += 1
+    if first == len(said) or said[first].kind not in AMOUNTS:
+        return None
+    last = first + 1
+    while last < len(said) and said[last].kind in words:
+        last += 1
+    while not _ended(said, last, whole=whole):
+        last -= 1
+        if last == first:
             return None
-        equity = _of_equity(r)
-        stopped = _stopped(r) or stopped
-        each = r.take("PER_TRADE") is not None
-        stopped = _stopped(r) or stopped
-        if not (stopped or (each and (capped or sized))) or not (equity or sized or each or stopped):
+    return _Said(
+        amount=said[first],
+        before=tuple(piece.kind for piece in said[:first]),
+        after=tuple(piece.kind for piece in said[first + 1 : last]),
+        next=said[last].kind if last < len(said) else "END",
+        end=said[last - 1].end,
+    )
+
+
+def _headed(said: Sequence[Piece], at: int) -> bool:
+    """Position sizing by risk, 1 % …: the comma of a heading."""
+    return said[at].kind == "," and any(piece.kind in ("SIZE", "RISK", "VOLATILITY") for piece in said[:at])
+
+
+def _ended(said: Sequence[Piece], at: int, *, whole: bool) -> bool:
+    kinds = [piece.kind for piece in said[at : at + 2]]
+    kinds += ["END"] * (2 - len(kinds))
+    if kinds[0] in ("IN", "ON", "OF", "FOR") and kinds[1] in ("SYMBOL", "EVERY_SYMBOL"):
+        return True
+    measured = kinds[0] in _MEASURING and any(piece.kind == "VOLATILITY" for piece in said[:at])
+    return measured or kinds[0] in (_ENDS if whole else _GOES_ON)
+
+
+def no_more_than_all(r: Reader) -> bool:
+    """capped at 100 % of the equity, never more than fully invested: so it is anyway."""
+    found = _around(pieces(r), _PLAIN, whole=True)
+    if found is None or found.negated or not found.capped:
+        return False
+    if found.amount.kind != "ALL" and not (found.amount.kind in ("PCT", "SHARE") and found.amount.value == 100):
+        return False
+    r.take_to(found.end)
+    return True
+
+
+def _risk(r: Reader, said: _Said, *, spoken: bool, whole: bool) -> Sizing | None:
+    """risk 1 % of the equity per trade, never risk more than $500, 1 % of the account at risk."""
+    if "RISK" not in said.words or said.negated:
+        return None
+    return _at_stake(said.amount)
+
+
+def _at_stake(amount: Piece) -> Sizing | None:
+    if amount.kind == "CASH":
+        return RiskCash(amount=amount.value)
+    small = amount.kind in ("PCT", "SHARE") and 0 < amount.value < 100
+    return RiskPerTrade(percent=amount.value) if small else None
+
+
+def _loss(r: Reader, said: _Said, *, spoken: bool, whole: bool) -> Sizing | None:
+    """sized so that the stop costs 1 % of the equity, never lose more than 1 % of the account on a trade."""
+    lost = bool(said.words & {"LOSS", "ENTRY_PRICE", "RISK"})
+    sized = "SIZE" in said.words or "CHOSEN" in said.words
+    stopped = "STOPPED" in said.words
+    if said.negated or not (lost or (stopped and sized and said.words & {"EQUALS", "IS"})):
+        return None
+    whose = said.amount.kind in ("SHARE", "CASH")  # of a bare 5 % it is not known of what
+    capped = said.capped and ("PER_TRADE" in said.words or "TRADE" in said.words)
+    if not ((stopped and (whose or sized)) or (capped and (whose or "NOT" in said.words)) or (sized and lost)):
+        return None
+    return _at_stake(said.amount)
+
+
+def _plain(r: Reader, said: _Said, *, spoken: bool, whole: bool) -> Sizing | None:
+    """25 % of the equity, $500 per trade, 100 shares, all in."""
+    amount, named = said.amount, said.words & _NAMED
+    if said.negated or ("EQUITY" in said.words and "PER_TRADE" not in said.words):
+        return None
+    if amount.kind in ("PCT", "PART"):
+        spoken = spoken or (whole and "USE" in said.before)
+        if "TAKE" in said.words and not named - {"INVEST"}:
+            return None  # take 10 %: of the gain, or of the account
+        into = said.next in ("SYMBOL", "EVERY_SYMBOL") and said.after[-1:] in (("IN",), ("ON",))
+        if not named and not (spoken and (into or said.next in ("IN", "WHEN", "END", ",", "ON"))):
             return None
-        attempt.keep()
-        return RiskPerTrade(percent=size)
+        if said.next in ("STOP", "AT", "NOT"):
+            return None
+    priced = "AT" in said.before or (r.i > 0 and r.peek(-1).kind == "AT")
+    if (amount.kind == "CASH" and priced and not named) or "LIMIT" in said.after:
+        return None  # at $95 is a price
+    if "BUY" in said.words and (not whole or not (said.next == "END" or "PER_TRADE" in said.words)):
+        return None
+    if amount.kind in ("CASH", "COUNT") and said.next == "AT":
+        return None  # 100 shares at 95
+    return _sized(r, said, amount)
 
 
-def _stopped(r: Reader) -> bool:
-    """if the stop is hit, when stopped out."""
-    with r.trying() as attempt:
-        r.take("WHEN", "AT")
-        r.take("IT")
-        if r.take("STOP_HIT") or (r.peek().text.endswith("stopped out") and r.take("STOP", "STOP_SET")):
-            attempt.keep()
-            return True
-    return False
+def _sized(r: Reader, said: _Said, amount: Piece) -> Sizing | None:
+    if said.capped and amount.kind != "ALL":
+        r.notices.append("the most that a trade may take is read as what it takes")
+    if amount.kind == "ALL" or (amount.kind in ("PCT", "SHARE") and amount.value == 100):
+        return AllIn()
+    if amount.kind == "CASH":
+        return FixedCash(amount=amount.value)
+    if amount.kind == "COUNT":
+        return FixedShares(count=amount.value)
+    return PercentOfEquity(percent=amount.value) if 0 < amount.value < 100 else None
 
 
-def _volatility(r: Reader) -> Sizing | None:
+def _volatility(r: Reader, said: _Said, *, spoken: bool, whole: bool) -> Sizing | None:
+    """target 10 % volatility, sized to 15 % annual volatility over 60 days, a 12 % vol target."""
     first = r.i
+    aimed = bool(said.words & {"TARGET", "SIZE", "AIM"}) or "KEEP" in said.before
+    if "VOLATILITY" not in said.words or not aimed or said.amount.kind != "PCT" or not said.amount.value > 0:
+        return None
+    r.take_to(said.end)
+    window = _measured_over(r) or 20
+    year = _BARS_PER_YEAR.get(r.timeframe, 0)
     with r.trying() as attempt:
-        size: float | None = None
-        if r.take("TARGET", "SIZE"):
-            r.skip("FOR", "OF", "BY", "TO", "TARGET", "YEARLY", "PER_TRADE", "POSITION", "IT")
-            size = percent(r)
-            r.take("YEARLY")
-            if r.take("VOLATILITY") is None:
-                return None
-        elif r.at("VOLATILITY") and r.at("TARGET", ahead=1):
-            r.take_all("VOLATILITY", "TARGET")
-        elif r.at("NUM") and r.at("PERCENT", ahead=1):
-            size = percent(r)
-            r.take("YEARLY")
-            if not r.take_all("VOLATILITY", "TARGET"):
-                return None
-        else:
-            return None
-        r.skip("OF", "AT", "IS", "TARGET", "COLON")
-        size = size if size is not None else percent(r)
-        if size is None:
-            return None
-        r.take("YEARLY")
-        window = 20
-        if r.at("ABOVE", "IN") and r.take("ABOVE", "IN"):
-            window = period(r) or 0
-            if not window:
-                return None
-        window = _measured_over(r) or window
-        year = _BARS_PER_YEAR.get(r.timeframe, 0)
-        with r.trying() as said:
-            if r.take("AT") and (number := r.take("NUM")) and r.take("BAR") and (r.take("YEAR") or r.take("YEARLY")):
-                year = int(number.value)
-                said.keep()
-        if not year:
-            raise r.ask(f"how many {r.timeframe} bars has a year?", ["add: at 1638 bars a year"], first)
-        attempt.keep()
-        return VolatilityTarget(percent=size, period=window, bars_per_year=year)
+        if r.take("AT") and (number := r.take("NUM")) and r.take("BAR") and (r.take("YEAR") or r.take("YEARLY")):
+            year = int(number.value)
+            attempt.keep()
+    if not year:
+        raise r.ask(f"how many {r.timeframe} bars has a year?", ["add: at 1638 bars a year"], first)
+    return VolatilityTarget(percent=said.amount.value, period=window, bars_per_year=year)
 
 
 def _measured_over(r: Reader) -> int | None:
-    """using the 30-day standard deviation of returns: what the volatility is."""
+    """over 60 days, using the 30-day standard deviation of returns, with a 60-day lookback: by what it is judged."""
     with r.trying() as attempt:
-        bars = period(r, bare=True) if r.take("USE") else None
-        named = bars is not None and r.take("STDEV", "VOLATILITY") is not None
-        if named and r.take("OF"):
-            r.take("DAILY") if r.timeframe == "1d" else None
-            named = r.peek().text == "returns" and r.take("ROC") is not None
-        if named:
-            attempt.keep()
-            return bars
-    return None
-
-
-def _cash(r: Reader) -> Sizing | None:
-    with r.trying() as attempt:
-        named = r.take("SIZE") is not None
-        r.skip("OF", "IS", "AT", "COLON", "EQUALS", "PER_TRADE") if named else None
-        amount = money(r)
-        if amount is None or amount <= 0:
+        r.take(",")
+        if not r.take("ABOVE", "IN", "USE", "RANKED", "ON", "FROM", "BY", "MEASURED"):
             return None
-        r.take("WORTH")
-        r.skip("PER_TRADE")
-        if r.peek().text == "trade" and r.at("END", "STOP_MARK", ",", "AND", ahead=1):
-            r.take("TRADE")  # $300 a trade
+        r.skip("ABOVE", "IN", "USE", "ON", "FROM", "BY", "OF", "PREVIOUS")
+        bars = period(r, bare=True)
+        if bars is None:
+            return None
+        r.skip("OF", "PREVIOUS", "VOLATILITY", "STDEV", "LOOKBACK", "BAR")
+        r.take("DAILY") if r.timeframe == "1d" else None
+        r.take("ROC") if r.peek().text == "returns" else None
         attempt.keep()
-        return FixedCash(amount=amount)
-
-
-def _shares(r: Reader) -> Sizing | None:
-    with r.trying() as attempt:
-        verb = r.peek(-1).kind if r.i else ""
-        number = r.take("NUM")
-        counted = verb in ("BUY", "SHORT") and r.at("SYMBOL")  # buy 5 AAPL
-        if number is None or not (r.take("SHARES") or counted) or number.value < 1:
-            return None
-        r.skip("PER_TRADE")
-        if r.peek().text in ("every time", "each time") and r.at("END", "STOP_MARK", ",", ahead=1):
-            r.take("WHEN")
-        attempt.keep()
-        return FixedShares(count=number.value)
-
-
-def _part(r: Reader, *, spoken: bool) -> Sizing | None:
-    with r.trying() as attempt:
-        named = r.take("SIZE") is not None
-        r.skip("OF", "IS", "AT", "COLON", "EQUALS", "TO", "POSITION") if named else None
-        token = r.take(*_PARTS)
-        size = _PARTS[token.kind] if token else percent(r)
-        if size is None or not 0 < size <= 100:
-            return None
-        equity = _of_equity(r)
-        word = r.take("POSITION", "SIZE") or r.take("PER_TRADE")
-        if r.peek().text == "each" and r.at("END", "STOP_MARK", ",", ahead=1):
-            word = r.take("EVERY")  # a third of the equity each
-        r.skip("PER_TRADE")
-        if not (
-            named or equity or (word is not None) or (spoken and r.at("IN", "WHEN", "END", "STOP_MARK", ",", "ON"))
-        ):
-            return None
-        if (
-            spoken
-            and not (named or equity or word)
-            and r.at("IN", "ON")
-            and not r.at("SYMBOL", "EVERY_SYMBOL", ahead=1)
-        ):
-            return None
-        attempt.keep()
-        return PercentOfEquity(percent=size) if size != 100 else AllIn()
-
-
-def _of_equity(r: Reader) -> bool:
-    with r.trying() as attempt:
-        r.take("OF", "IN")
-        r.skip("ITS", "CURRENT")
-        if r.take("EQUITY"):
-            attempt.keep()
-            return True
-    return False
-
-
-def _all(r: Reader) -> Sizing | None:
-    with r.trying() as attempt:
-        r.take("GO")
-        if r.take("ALL_IN"):
-            attempt.keep()
-            return AllIn()
-    return None
+        return bars

@@ -16,6 +16,7 @@ from ringfence.agents.rules.headings import heading
 from ringfence.agents.rules.leaving import leave, reason_first
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.reader import Reader
+from ringfence.agents.rules.remarks import marks, so_anyway
 from ringfence.agents.rules.settings import BANDS
 from ringfence.agents.rules.sides import (
     always_unless,
@@ -29,13 +30,12 @@ from ringfence.agents.rules.sides import (
     sided_filter,
     versus,
 )
-from ringfence.agents.rules.sizes import sizing
+from ringfence.agents.rules.sizes import no_more_than_all, sizing
 from ringfence.agents.rules.wording import (
     failed,
     in_cash,
     length,
     only_then,
-    risked,
     stopped,
     swung,
     turned,
@@ -67,7 +67,7 @@ def statement(r: Reader, said: Collected) -> bool:
     readers: tuple[Callable[[Reader, Collected], bool], ...] = (
         sided_filter, filter_named, in_neither, none_after, always_unless, flips, remark, _remark, channel, _context,
         versus, unhit, waited, reason_first, heading, mirrors, otherwise_short, _universe, length, crossover, prefixed,
-        entry, _add_each, risked, _tool, turned, stopped, swung, failed, in_cash, closed, _exit, hold, only_then,
+        _bought, entry, _add_each, _tool, turned, stopped, swung, failed, in_cash, closed, _exit, hold, only_then,
         _filter, _otherwise, golden, breakout, broken_out, _bars, _contrast,
     )  # fmt: skip
     before = said.copy()
@@ -92,8 +92,11 @@ def _remark(r: Reader, said: Collected) -> bool:
         said.kept = True
     elif r.take("ALWAYS_IN"):
         said.always_in = True
+    elif r.take("NO_LEVERAGE") or so_anyway(r, said) or no_more_than_all(r):
+        pass
     elif r.take("ONE_POSITION"):
         r.single = True
+        said.remarks |= marks(r.peek(-1).text)
     elif r.at("NEXT_OPEN", "DEFAULTS") and r.at("END", "STOP_MARK", ",", "AND", ahead=1):
         r.take("NEXT_OPEN", "DEFAULTS")  # as it is anyway
     elif r.take("NO_OTHER_EXIT") or _without(r, said):
@@ -261,23 +264,18 @@ def _else_if(r: Reader, said: Collected, entry: Condition) -> bool:
 def _tool(r: Reader, said: Collected) -> bool:
     """Use a 5 % stop. Risk 1 % per trade. With 20 % of the equity."""
     first = r.i
-    whole = r.take("EQUITY") is not None  # the capital to be used is $1,000 per trade
-    if whole:
-        r.skip("TO", "IS", "USE", "COLON")
+    made = sizing(r, spoken=True, whole=True)
+    if made is not None:
+        with r.trying() as attempt:
+            if r.take("IN", "OF", "ON", "FOR") and symbols(r, said):
+                attempt.keep()
+        r.skip("PER_TRADE")
+        return said.size(r, made, first)
     _given_to(r)
     r.skip("USE", "INVEST", "ALSO", "ON")
     r.take("PER_TRADE") or (r.take("BOTH", "EVERY") if len({one.side for one in said.entries}) == 2 else None)
     r.take("MOVES") if r.peek().text in ("gets", "get") else None  # each trade gets a 2 % stop
     r.take("USE")
-    made = sizing(r, spoken=True)
-    if whole and r.peek(-1).kind != "PER_TRADE":
-        return False
-    if made is not None:
-        with r.trying() as attempt:
-            if r.take("IN", "OF", "ON") and symbols(r, said):
-                attempt.keep()
-        r.skip("PER_TRADE")
-        return said.size(r, made, first)
     if r.take("EQUALLY"):
         return True
     return guard(r, said.guards)
@@ -292,6 +290,14 @@ def _given_to(r: Reader) -> None:
             "NUM", "STOP", "TARGET", "TRAIL", "ATR"
         ):
             attempt.keep()
+
+
+def _bought(r: Reader, said: Collected) -> bool:
+    """I buy 100 shares each time: how much, and not when."""
+    if not r.at("BUY", "ALWAYS"):
+        return False
+    made = sizing(r, whole=True)
+    return made is not None and said.size(r, made, r.i)
 
 
 def _not_when(r: Reader, said: Collected) -> Condition | None:

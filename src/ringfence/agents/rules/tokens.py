@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from ringfence.agents.rules.joining import arrows, numbers, signs
+from ringfence.agents.rules.joining import arrows, numbers, signs, wholes
 from ringfence.agents.rules.lexicon import COINS, NUMBER_WORDS, companies, lexicon, small_names
 from ringfence.agents.rules.naming import appositions, bracketed_names, suffixes
 from ringfence.agents.rules.recasting import recast
@@ -220,7 +220,7 @@ def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
             continue
         made.append(_single(token, known, called=bool(made) and _asks_ticker(made)))
         i += 1
-    return recast(signs(arrows(numbers(appositions(made)))))
+    return recast(signs(arrows(numbers(appositions(wholes(made))))))
 
 
 def _company(words: list[Token], i: int) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""Orders of words: a size as a sentence, a time limit for what was not hit, a period that is said afterwards."""
+"""Orders of words: a time limit for what was not hit, a period that is said afterwards."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from ringfence.agents.rules.collected import Collected
 from ringfence.agents.rules.entering import swings, when_said
 from ringfence.agents.rules.leaving import leave
-from ringfence.agents.rules.reader import UNITS, Reader, percent, period
+from ringfence.agents.rules.reader import UNITS, Reader, period
 from ringfence.trade.description.catalogue import KINDS, usual_line
 from ringfence.trade.description.lines import lines_of, map_lines
 from ringfence.trade.description.model import (
@@ -19,39 +19,10 @@ from ringfence.trade.description.model import (
     Exit,
     Line,
     Not,
-    RiskPerTrade,
     Side,
 )
 
 _ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
-
-
-def risked(r: Reader, said: Collected) -> bool:
-    """Size each trade so that I lose 0.5 % of the equity if the stop is hit. Never lose more than 1 % on a trade."""
-    first = r.i
-    sized = r.take("SIZE") is not None
-    never = r.take("NOT") is not None
-    r.skip("TO", "PER_TRADE", "POSITION", "TRADE", "IT", "FOR", "EVERY", "IS")
-    hit = r.take("STOP_HIT", "STOP") is not None
-    if not r.take("LOSS", "RISK"):
-        return False
-    told = r.take("PER_TRADE") is not None
-    r.skip("IS", "OF", "AT_MOST")
-    if never != (r.take("ABOVE") is not None):
-        return False
-    size = percent(r)
-    if size is None:
-        return False
-    r.skip("OF", "ITS", "EQUITY")
-    told = r.take("PER_TRADE") is not None or r.take_all("ON", "TRADE") or told
-    with r.trying() as attempt:
-        if r.take("WHEN") and r.take("STOP_HIT"):
-            hit = True
-            attempt.keep()
-    per = r.peek(-1).kind
-    if not (hit or sized or told or never) or not r.at(*_ENDS) or (hit and per == "LOSS"):
-        return False
-    return said.size(r, RiskPerTrade(percent=size), first)
 
 
 def unhit(r: Reader, said: Collected) -> bool:

@@ -35,6 +35,7 @@ from ringfence.trade.description.model import (
     Operand,
     Pair,
     PercentOfEquity,
+    RiskCash,
     RiskPerTrade,
     Rotation,
     Scaled,
@@ -150,6 +151,8 @@ def _sizing(sizing: Sizing) -> list[str]:
         return [f"Use {number(sizing.count)} shares per trade"]
     if isinstance(sizing, RiskPerTrade):
         return [f"Risk {number(sizing.percent)} % per trade"]
+    if isinstance(sizing, RiskCash):
+        return [f"Risk ${number(sizing.amount)} per trade"]
     assert isinstance(sizing, VolatilityTarget)
     year = f"at {sizing.bars_per_year} bars a year"
     return [f"Target {number(sizing.percent)} % volatility over {bars(sizing.period)} {year}"]

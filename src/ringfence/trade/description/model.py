@@ -258,6 +258,13 @@ class RiskPerTrade:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RiskCash:
+    """As much as loses this sum of money at the stop; never more than everything."""
+
+    amount: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VolatilityTarget:
     """As much as moves by `percent` a year, judged by the last `period` bars; never more than everything."""
 
@@ -266,7 +273,7 @@ class VolatilityTarget:
     bars_per_year: int = 252
 
 
-Sizing = AllIn | PercentOfEquity | FixedCash | FixedShares | RiskPerTrade | VolatilityTarget
+Sizing = AllIn | PercentOfEquity | FixedCash | FixedShares | RiskPerTrade | RiskCash | VolatilityTarget
 
 # Plans.
 

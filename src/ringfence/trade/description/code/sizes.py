@@ -13,6 +13,7 @@ from ringfence.trade.description.model import (
     FixedCash,
     FixedShares,
     PercentOfEquity,
+    RiskCash,
     RiskPerTrade,
     Side,
     Signals,
@@ -92,11 +93,14 @@ class Sizing:
             return self._part(share)
         return f"min({share}, {_ALMOST_ALL})" if whole else share
 
-    def _judged(self, sizing: RiskPerTrade | VolatilityTarget) -> str:
+    def _judged(self, sizing: RiskPerTrade | RiskCash | VolatilityTarget) -> str:
         if isinstance(sizing, VolatilityTarget):
             target = self.names.number("volatility_target", sizing.percent)
             return f"{target} / max({self._volatility(sizing)}[-1], {_LITTLE})"
-        risk = self.names.percent("risk", sizing.percent, 0.5)
+        if isinstance(sizing, RiskCash):
+            risk = f"{self.names.number('risk', sizing.amount)} / self.equity"
+        else:
+            risk = self.names.percent("risk", sizing.percent, 0.5)
         stop = self.plan.guards.stop
         assert stop is not None
         if stop.kind == "percent":
