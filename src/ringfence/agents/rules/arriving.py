@@ -48,11 +48,16 @@ def _same(one: Line, other: Line) -> bool:
 
 def rising_to(r: Reader, left: Operand, first: int) -> Condition | None:
     """spikes to 3 times its average, falls to 20."""
-    token = r.take("RISES", "FALLS")
+    token = r.take("RISES", "FALLS", "MOVES")
     if token is None or not r.take("TO"):
         return None
     r.take("AT_LEAST")
     right = operand(r, left)
+    if isinstance(right, Line) and right.name in ("highest", "lowest") and isinstance(left, Line):
+        side: Level = "above" if right.name == "highest" else "below"
+        return Compare(left=left, level=side, right=right)  # breaks out to a new 50-day high
+    if token.kind == "MOVES":
+        return None
     if right is None or r.take("OR_LESS" if token.kind == "RISES" else "OR_MORE"):
         return None
     r.take("OR_LESS", "OR_MORE")  # falls to 35 or lower: which it says anyway

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.settings import BANDS, COLUMNS, NAMES, SIDES, prefix_period, settings
+from ringfence.agents.rules.worded import worded
 from ringfence.trade.description.catalogue import KINDS, usual_line
 from ringfence.trade.description.model import Line
 
@@ -33,7 +34,7 @@ def _extreme(r: Reader, given: int | None) -> Line | None:
             return _made_extreme("highest" if token.kind == "HIGH" else "lowest", given, source)
         if given is not None and r.peek(-1).text.endswith("s") and r.peek().text in _MOST:
             return None  # 20 days max is a time
-        token = r.take("HIGHEST", "LOWEST")
+        token = r.take("HIGHEST", "LOWEST") or (r.take("PEAK") if r.peek().text == "highest price" else None)
         if token is None:
             if given is None and r.at("HIGH", "LOW") and r.at("OF", "IN", "ABOVE", ahead=1):
                 token = r.take("HIGH", "LOW")
@@ -42,9 +43,9 @@ def _extreme(r: Reader, given: int | None) -> Line | None:
                     attempt.keep()
                     return _made_extreme("highest" if token.kind == "HIGH" else "lowest", bars, "")
             return None
-        name = "highest" if token.kind == "HIGHEST" else "lowest"
+        name = "lowest" if token.kind == "LOWEST" else "highest"
         column = r.take(*COLUMNS)
-        source = COLUMNS[column.kind] if column else ""
+        source = COLUMNS[column.kind] if column and column.kind != "PRICE" else ""  # its lowest price is a low
         bars = given if given is not None else _over(r)
         if bars is None:
             return None
@@ -57,7 +58,9 @@ def _over(r: Reader) -> int | None:
     with r.trying() as attempt:
         if r.take("OF", "IN", "ABOVE", "FOR", "FROM") is None:
             return None
-        r.take_all("EVERY", "OF")  # lower than the low of each of the last 10 days
+        r.take_all("EVERY", "OF") or (
+            r.take("EVERY_SYMBOL") if r.peek().text == "each of" else None
+        )  # lower than the low of each of the last 10 days
         r.take("PREVIOUS")
         found = period(r, bare=r.at("NUM") and r.at("END", "STOP_MARK", ",", "AND", "OR", ahead=1))
         if found is not None:
@@ -129,6 +132,9 @@ def _last_band(r: Reader, where: str, first: int) -> Line:
     named = {token.kind for token in r.tokens[: r.i] if token.kind in BANDS}
     if last is None and len(named) == 1:
         last = usual_line(BANDS[named.pop()])  # the title has it
+    if last is None and r.at("(") and r.at("NUM", ahead=1) and r.at(",", "SLASH", ahead=2) and r.at("NUM", ahead=3):
+        r.notices.append("the band is read as a Bollinger band")
+        return channel_settings(r, replace(usual_line("bollinger"), part=SIDES[where]))
     if last is None:
         raise r.ask("which band?", ["the lower Bollinger band", "the lower Keltner channel"], first)
     made = replace(last, part=SIDES[where], ago=1 if last.name == "donchian" else 0)
@@ -162,6 +168,9 @@ def channel_settings(r: Reader, made: Line) -> Line:
     """(20, 2) in the catalogue's order; or with the name of each before or after it, in any order."""
     kind = KINDS[made.name]
     names = [setting.name for setting in kind.settings]
+    said = worded(r, made)
+    if said is not None:
+        return said
     with r.trying() as attempt:
         found: dict[str, float] = {}
         if r.at("NUM") and r.at("UPPER", "MIDDLE", "LOWER", "BELOW", "TOP", "BAND", ahead=1):

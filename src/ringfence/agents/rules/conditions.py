@@ -7,9 +7,11 @@ from dataclasses import replace
 from ringfence.agents.rules.calendar import calendar
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.nominals import nominal
+from ringfence.agents.rules.of_each import of_each
 from ringfence.agents.rules.predicates import predicate
 from ringfence.agents.rules.reader import Reader, period
-from ringfence.agents.rules.scales import line_in, scale
+from ringfence.agents.rules.scales import line_in
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
@@ -40,7 +42,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
     if whole is not None:
         return whole
     wide = r.take("EITHER", "BOTH")
-    shared = _shared(r, wide.kind) if wide is not None else None
+    shared = of_each(r, wide.kind) if wide is not None else None
     part = shared or _unary(r)
     if part is None:
         r.i = first
@@ -62,7 +64,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
                 continue
             again = r.take("BOTH", "EITHER")
             r.joined = True
-            another = _shared(r, again.kind) if again is not None else None
+            another = of_each(r, again.kind) if again is not None else None
             another = another or (_unary(r) if not r.at(*ACTIONS) else None)
             r.joined = False
             if another is None or (leaving and isinstance(another, EveryBars) and r.peek(-1).kind == "HAVE_PASSED"):
@@ -78,36 +80,6 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
         r.i = first
         return None
     return _joined(r, parts, words, first)
-
-
-_SHARED = ("IS", "ABOVE", "BELOW", "CROSS", "RISES", "FALLS", "MOVES", "CLOSES", "TURNS", "AT_LEAST", "AT_MOST")
-
-
-def _shared(r: Reader, word: str) -> Condition | None:
-    """both are below 20, either drops below 45: said once of the two lines that were named before."""
-    if not r.at(*_SHARED) or (r.at("IS") and r.peek(1).text in ("closed", "exited", "covered", "sold")):
-        return None  # both are closed when …
-    two, entry = _two_lines(r), r.entry
-    with r.trying() as attempt:
-        r.it, r.entry = two[0] if two else None, None
-        part = predicate(r) if two else None
-        if not two or not isinstance(part, (Compare, Cross, Between)) or part.left != two[0]:
-            raise r.ask(f"{word.lower()} of what?", ["name each of the two lines"], r.i)
-        attempt.keep()
-        r.entry = entry
-    parts: list[Condition] = [replace(part, left=one) for one in two]
-    return all_of(parts) if word == "BOTH" else any_of(parts)
-
-
-def _two_lines(r: Reader) -> tuple[Line, Line] | None:
-    """What the parts of the last entry were about, where there were two; else the two sides of the last comparison."""
-    parts = r.entry.parts if isinstance(r.entry, AllOf) else ()
-    lefts = [part.left for part in parts if isinstance(part, (Compare, Cross, Between)) and isinstance(part.left, Line)]
-    if len(parts) == 2 and len(lefts) == 2 and lefts[0] != lefts[1] and r.it in lefts:
-        return lefts[0], lefts[1]
-    if r.it is None or r.right is None or r.it == r.right or scale(r.it) != scale(r.right):
-        return None
-    return r.it, r.right
 
 
 def _connective(r: Reader, last: Condition) -> str | None:
@@ -211,7 +183,7 @@ def _unary(r: Reader) -> Condition | None:
                 attempt.keep()
                 return inner
             return None
-        part = some(r) or fewer(r) or calendar(r) or predicate(r)
+        part = some(r) or fewer(r) or nominal(r) or calendar(r) or predicate(r)
         if part is not None:
             attempt.keep()
             part = _held(r, part)

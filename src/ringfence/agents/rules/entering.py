@@ -13,6 +13,7 @@ from ringfence.agents.rules.guards import guard
 from ringfence.agents.rules.lasting import after_bars
 from ringfence.agents.rules.leaving import leave
 from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.nominals import moved_so
 from ringfence.agents.rules.opening import opening, side_of_verb
 from ringfence.agents.rules.operands import named, operand, pair_of_averages
 from ringfence.agents.rules.reader import Reader, period
@@ -57,7 +58,7 @@ def when_said(r: Reader, said: Collected, *, leaving: bool = False) -> Condition
                 r.take(",")
             word = r.take("WHEN", "UNLESS", "UNTIL" if leaving else "WHEN")
             if word is None and r.at("ON", "AFTER", "UPON") and not found:
-                part = calendar(r)
+                part = moved_so(r) or calendar(r)
                 if part is None and r.take("ON", "AFTER") and not r.at("WHEN", "ON", "AT", "BETWEEN"):
                     if r.at("EVERY") and not (r.at("CLOSE", ahead=1) and r.take("EVERY")):
                         break
@@ -68,7 +69,7 @@ def when_said(r: Reader, said: Collected, *, leaving: bool = False) -> Condition
             elif r.take("OPPOSITE"):
                 part = opposite(r, r.entry, first)
             elif r.it is None and r.at("ABOVE", "BELOW"):
-                part = side_rule(r)  # if above the 150-day average then long
+                part = side_rule(r) or condition(r, leaving=leaving)  # if above the 150-day average then long
             else:
                 part = condition(r, leaving=leaving)
             if part is None:

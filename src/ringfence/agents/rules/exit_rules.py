@@ -6,6 +6,7 @@ from ringfence.agents.rules.arriving import side_of
 from ringfence.agents.rules.calendar import calendar
 from ringfence.agents.rules.conditions import condition, opposite
 from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.nominals import moved_so
 from ringfence.agents.rules.operands import operand
 from ringfence.agents.rules.reader import UNITS, Reader
 from ringfence.agents.rules.scales import scale
@@ -21,7 +22,7 @@ def rule(r: Reader, *, bare: bool) -> Condition | None:
         dated = r.at("AT", "BY") and r.at("TIME", "FIRST", "LAST", ahead=1)
         word = r.take("WHEN", "AT", "UNTIL") if not dated else None
         if word is None and r.at("ON", "AT", "BY", "EVERY", "AFTER", "BEFORE", "MONTH_END", "MONTHLY", "WEEKLY"):
-            part = calendar(r)
+            part = moved_so(r) or calendar(r)
             if part is not None:
                 attempt.keep()
                 return part

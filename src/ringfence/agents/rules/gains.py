@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ringfence.agents.rules.guards import distance, from_best, from_entry
+from ringfence.agents.rules.movements import span
 from ringfence.agents.rules.reader import Reader
 from ringfence.trade.description.model import Distance, Side
 
@@ -45,7 +46,7 @@ def reached(r: Reader, side: Side, *, listed: bool = False) -> Reached | None:
     elif after is not None:
         from_entry(r)
     _of_trade(r)
-    if r.at("IN", "ABOVE") and r.at("NUM", "PREVIOUS", ahead=1):
+    if r.at("IN", "ABOVE", "ON", "BETWEEN", "CURRENT") and span(r) is not None:
         return None  # a change over a period, which is a condition
     signed = sign in ("+", "-")
     led = word is not None and word.kind in ("AT", "FOR")

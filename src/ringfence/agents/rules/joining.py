@@ -192,9 +192,9 @@ def arrows(tokens: list[Token]) -> list[Token]:
                 made[-3] = replace(made[-3], kind="SELL")  # take 50 % off at 2R
                 made[-1] = replace(last or token, end=token.end)
                 continue
-        elif token.text in ("beats", "beat") and "ROC" in [t.kind for t in tokens[n + 1 : n + 5]]:
-            if any(t.kind == "ROC" for t in made[-2:]):
-                token = replace(token, kind="ABOVE")  # its 3-month return beats SPY's 3-month return
+        elif token.text in ("beats", "beat") and any(t.kind in ("ROC", "VOLUME") for t in made[-2:]):
+            if after is not None and after.kind in ("ITS", "NUM", "SYMBOL", "OF", "AVERAGE", "ROC"):
+                token = replace(token, kind="ABOVE")  # its 3-month return beats SPY's, volume beats its average
         elif token.text == "instead" and any(t.kind == "OTHERWISE" for t in made):
             continue  # else hold IEF instead
         made.append(token)

@@ -36,6 +36,7 @@ def line(r: Reader, against: Line | None = None, side: str = "") -> Line | None:
     """A line, or None with nothing read. `against` is what it will be compared with, `side` where that lies."""
     with r.trying() as attempt:
         its = r.take("ITS") is not None
+        its = (r.peek().text == "own" and r.at("NUM", ahead=1) and r.take("HOLD") is not None) or its
         current = r.take("CURRENT") is not None
         symbol = _owner(r)
         earlier = r.take("PREVIOUS")
@@ -171,7 +172,9 @@ def _simple(r: Reader, kind: str, given: int | None, text: str) -> Line:
     if kind == "VWAP" and minutes(r.timeframe) < minutes("1d") and not r.at("(", "NUM", "OF", "IN", "ABOVE"):
         r.notices.append("VWAP is that of the session, as is customary within a day")
         return usual_line("session_vwap")
-    made = _said(r, settings(r, made)) if made.values else made
+    if made.values:
+        made = settings(r, made)
+        made = _said(r, made, explicit=r.i > first)
     if kind == "ROC" and r.i == first and text not in ("roc", "rate of change"):
         raise r.ask(
             f"over how many bars is the {text}?", ["20-bar return", "63-bar return", "126-bar return"], first - 1
@@ -280,6 +283,7 @@ def _behind(r: Reader) -> int | None:
 def _finish(r: Reader, made: Line, *, before: bool) -> Line:
     """What may follow a line: of the volume, of SPY, on the weekly chart, 3 bars ago."""
     r.skip("LINE")
+    _said_again(r, made)
     if made.name in SOURCED and r.at("OF") and r.at("CLOSE", "VOLUME", "OPEN", "HIGH", "LOW", ahead=1):
         r.take("OF")
         column = r.take("CLOSE", "VOLUME", "OPEN", "HIGH", "LOW")
@@ -308,6 +312,13 @@ def _finish(r: Reader, made: Line, *, before: bool) -> Line:
         made = replace(made, ago=made.ago + 1)
     bars = ago(r, made)
     return made if bars is None else replace(made, ago=made.ago + bars)
+
+
+def _said_again(r: Reader, made: Line) -> None:
+    """the 20-week average (100 days): the same length in bars."""
+    with r.trying() as attempt:
+        if made.values and r.take("(") and period(r) == made.values[0] and r.take(")"):
+            attempt.keep()
 
 
 def _of_line(r: Reader, made: Line) -> Line:

@@ -74,6 +74,8 @@ def change(r: Reader, left: Operand, first: int) -> Condition | None:
     with r.trying() as attempt:
         if r.take("FROM", "BELOW", "ABOVE", "OF"):
             right = operand(r, left)
+            if right == left:
+                return None  # 6 % from my price is no rule about the price now
             if isinstance(right, Line) and right.name != "?":
                 attempt.keep()
                 levels: tuple[Level, Level] = ("above", "below") if hard else ("at_least", "at_most")
@@ -88,15 +90,15 @@ def change(r: Reader, left: Operand, first: int) -> Condition | None:
 
 
 def _slight(r: Reader, left: Line, size: float, *, up: bool, hard: bool) -> Condition | None:
-    """is up less than 2 % over 10 days: by the rate of change; whether it may be down as well is not guessed."""
+    """is up less than 2 % over 10 days: by the rate of change, which may be below zero too, and that is told."""
     bars = span(r)
     if bars is None or left.name != "close" or left.ago:
         return None
     rate = Line(name="roc", values=(bars,), symbol=left.symbol, timeframe=left.timeframe)
     ends: tuple[Level, Level] = ("below", "above") if hard else ("at_most", "at_least")
-    far = Compare(left=rate, level=ends[not up], right=Number(value=size if up else -size))
-    same = Compare(left=rate, level="at_least" if up else "at_most", right=Number(value=0))
-    return AllOf(parts=(same, far))
+    way, other = ("up", "down") if up else ("down", "up")
+    r.notices.append(f"{way} less than {size:g} % is also so where it is {other}")
+    return Compare(left=rate, level=ends[not up], right=Number(value=size if up else -size))
 
 
 def since(r: Reader, left: Operand, first: int) -> Condition | None:
@@ -184,10 +186,14 @@ def span(r: Reader) -> int | None:
     with r.trying() as attempt:
         if r.take("IN", "ABOVE", "BETWEEN", "FOR", "ON", "AFTER", "FROM") is None:
             return None
+        if r.over and r.take("SAME") and (r.peek(-1).text == "same days" or r.take("TIMES", "BAR", "DAY")):
+            attempt.keep()
+            return r.over  # over the same time
         r.skip("PREVIOUS", "ANY", "EVERY")
         r.take("SINGLE")
         found = period(r)
         if found is not None:
             r.take("AGO")
+            r.over = found
             attempt.keep()
         return found

@@ -101,6 +101,16 @@ def nominal(r: Reader) -> Condition | None:
         return Change(line=_CLOSE, way="up" if up else "down", percent=size, bars=bars or over or 1, strict=hard)
 
 
+def moved_so(r: Reader) -> Condition | None:
+    """on a daily drop of 2 %, after every fall of 5 % in 20 days: a move, and no day of the calendar."""
+    with r.trying() as attempt:
+        r.take("ON", "AFTER")
+        made = nominal(r)
+        if made is not None:
+            attempt.keep()
+        return made
+
+
 def _long(r: Reader) -> int | None:
     """daily, one-day, 3-day, single-session: how long the move before or after it took."""
     first = r.i

@@ -7,7 +7,9 @@ from dataclasses import replace
 from ringfence.agents.rules.channels import edge
 from ringfence.agents.rules.lines import ago, line
 from ringfence.agents.rules.reader import UNITS, Reader, money, percent, period
+from ringfence.agents.rules.scales import scale
 from ringfence.trade.description.echo import BEFORE_THIS_BAR
+from ringfence.trade.description.lines import lines_of
 from ringfence.trade.description.model import (
     AllOf,
     Beyond,
@@ -35,13 +37,45 @@ def operand(r: Reader, against: Operand | None = None, side: str = "", *, left: 
     if not left and r.at("IT") and (meant := _meant(r, against)) is not None:
         r.take("IT")
         return edge(r, meant, side)
+    if not left and known is not None and r.at("OF") and r.at("SYMBOL", ahead=1):
+        return _of_other(r, known)
+    if not left and known is not None and scale(known) != "price" and r.at("SYMBOL") and r.at(*_OVER, "WHEN", ahead=1):
+        return _of_other(r, known)  # is higher than SPY's
     return (
         _scaled(r, known)
         or _beyond(r)
         or line(r, known, side)
+        or _recalled(r, known, left=left)
         or bare(r, left=left)
         or (None if left else _number(r, known))
     )
+
+
+_VERBS = ("CROSS", "MOVES", "RISES", "FALLS", "IS", "ABOVE", "BELOW", "CLOSES", "TURNS")
+
+
+def _recalled(r: Reader, against: Line | None, *, left: bool) -> Line | None:
+    """the 20 falls back under the 50: the averages of that many bars that were named before."""
+    if not r.at("NUM") or r.at("PERCENT", "TIMES", "DOLLARS", *UNITS, ahead=1):
+        return None
+    if left and not r.at(*_VERBS, ahead=1):
+        return None
+    if not left and (against is None or against.name not in _AVERAGES):
+        return None
+    named = [one for one in (r.it, r.right) if one is not None] + list(lines_of(r.entry))
+    found = {replace(one, ago=0) for one in named if one.name in _AVERAGES and one.values[0] == r.peek().value}
+    if len(found) != 1:
+        return None
+    r.take("NUM")
+    return found.pop()
+
+
+def _of_other(r: Reader, against: Line) -> Line:
+    """its 3-month return is above that of SHY: the same line of another instrument."""
+    r.take("OF")
+    symbol = r.take("SYMBOL")
+    assert symbol is not None
+    return replace(against, symbol="" if symbol.text in r.traded else symbol.text)
 
 
 def _meant(r: Reader, against: Operand | None) -> Line | None:
@@ -67,7 +101,9 @@ def _it_was(r: Reader, against: Line) -> Line | None:
         r.take_all("IT", "IS")
         before = r.take("PREVIOUS")
         r.take("DAY", "BAR")
-        if before is not None and before.text not in ("last", "past") and r.at(*_OVER):
+        run = r.at("CONSECUTIVE", ahead=1) or r.at("CONSECUTIVE", ahead=2) or r.at("CONSECUTIVE", ahead=3)
+        over = r.at(*_OVER) or (r.at("NUM", "FOR", "ON") and run)
+        if before is not None and before.text not in ("last", "past") and over:
             attempt.keep()
             return replace(against, ago=against.ago + 1)  # higher than on the previous bar, than yesterday
     return None

@@ -166,7 +166,11 @@ def _since_before(r: Reader, made: Condition) -> Condition:
         having = r.peek().text == "having" and r.take("USE") is not None
         if not (after or having):
             return made
-        if not r.take("CLOSES", "IS") or not r.take("BELOW" if made.level == "above" else "ABOVE") or not r.take("IT"):
+        if (
+            not (r.take("CLOSES", "IS") or having)
+            or not r.take("BELOW" if made.level == "above" else "ABOVE")
+            or not r.take("IT")
+        ):
             return made
         r.take("ON")
         before = r.take("PREVIOUS")

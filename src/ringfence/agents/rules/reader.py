@@ -52,6 +52,7 @@ class Reader:
     single: bool = False  # it says that there is one position at a time
     known: dict[str, tuple[float, ...]] = field(default_factory=dict)  # settings that were said
     golden: tuple[Line, Line] | None = None  # the averages of the golden cross, where it names them
+    over: int = 0  # the last length of time a change was measured over, in bars
     own: set[str] = field(default_factory=set)  # indicators a part of which had a number of its own: %D(3)
     notices: list[str] = field(default_factory=list)
 
@@ -144,10 +145,25 @@ def period(r: Reader, *, bare: bool = False) -> int | None:
             attempt.keep()  # over a month
             return r.bars(1, unit.kind, first)
         whole = number is not None and number.value >= 1 and number.value == int(number.value)
+        if number is not None and whole and unit is not None and unit.kind in _LONG and (days := _restated(r)):
+            attempt.keep()
+            return days
         if number is not None and whole and (unit or (bare and not r.at("PERCENT", "TIMES", "DOLLARS", "SHARES"))):
             attempt.keep()
             return r.bars(number.value, unit.kind if unit else "BAR", first)
     return None
+
+
+_LONG = ("WEEK", "MONTH", "QUARTER", "YEAR")
+
+
+def _restated(r: Reader) -> int | None:
+    """10-month (210-day): the number of bars that is meant, said beside it."""
+    with r.trying() as attempt:
+        if not r.take("(") or not (number := r.take("NUM")) or not (unit := r.take("DAY", "BAR")) or not r.take(")"):
+            return None
+        attempt.keep()
+        return r.bars(number.value, unit.kind, r.i - 2)
 
 
 def percent(r: Reader) -> float | None:

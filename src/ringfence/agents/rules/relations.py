@@ -155,7 +155,7 @@ def in_cloud(r: Reader, left: Operand) -> Condition | None:
         token = r.take("BETWEEN", "IN")
         if token is None or token.text not in ("inside", "within", "in", "into"):
             return None
-        other = r.take("ABOVE", "BELOW") if r.take("OR") else None
+        other = r.take("OR_LESS", "OR_MORE") or (r.take("ABOVE", "BELOW") if r.take("OR") else None)
         if r.peek(-1).kind == "OR" or not r.take("CLOUD"):
             return None
         attempt.keep()
@@ -164,7 +164,7 @@ def in_cloud(r: Reader, left: Operand) -> Condition | None:
             top, bottom = replace(top, values=values), replace(bottom, values=values)
         if other is None:
             return Between(left=left, low=bottom, high=top)
-        under = other.kind == "BELOW"
+        under = other.kind in ("BELOW", "OR_LESS")
         return Compare(left=left, level="at_most" if under else "at_least", right=top if under else bottom)
 
 

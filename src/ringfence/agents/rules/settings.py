@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.reader import UNITS, Reader, period
-from ringfence.trade.description.catalogue import KINDS
+from ringfence.agents.rules.worded import worded
+from ringfence.trade.description.catalogue import KINDS, SOURCED
 from ringfence.trade.description.model import Line
 
 AVERAGES = {"SMA": "sma", "EMA": "ema", "WMA": "wma"}
@@ -47,6 +48,11 @@ _PART_NAMES = tuple({word for words in PART_WORDS.values() for word in words})
 def settings(r: Reader, made: Line) -> Line:
     """(12, 26, 9) or one number after the name; those that are missing keep their usual values."""
     kind = KINDS[made.name]
+    said = worded(r, made)
+    if said is not None:
+        return said
+    if r.at("(") and r.at(*COLUMNS, ahead=1) and r.at(",", ahead=2) and made.name in SOURCED:
+        return _of_column(r, made)
     if r.at("(") and r.at("NUM", ahead=1):
         with r.trying() as attempt:
             r.take("(")
@@ -77,6 +83,21 @@ def settings(r: Reader, made: Line) -> Line:
     if kind.settings and r.at("OF", "IN", "ABOVE"):
         return _spoken_period(r, made)
     return made
+
+
+def _of_column(r: Reader, made: Line) -> Line:
+    """sma(close, 50), ema(high, 20)."""
+    with r.trying() as attempt:
+        r.take("(")
+        column = r.take(*COLUMNS)
+        r.take(",")
+        number = r.take("NUM")
+        if column is None or number is None or not r.take(")"):
+            return made
+        attempt.keep()
+        source = COLUMNS[column.kind]
+        made = replace(made, values=(number.value, *made.values[1:]))
+        return made if source == KINDS[made.name].columns[0] else replace(made, source=source)
 
 
 def _listed_settings(r: Reader, made: Line) -> Line:

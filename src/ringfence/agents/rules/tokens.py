@@ -278,6 +278,10 @@ def _longest(words: list[Token], i: int) -> tuple[int, str]:
             if found in ("OR_MORE", "OR_LESS") and words[i].end + 1 != token.start:
                 continue  # "or the lower band" lost its article
             after = words[i + len(run)].text if i + len(run) < len(words) else ""
+            if run[0] == "day" and len(run) > 1 and i and words[i - 1].kind in ("NUM", "DASH"):
+                continue  # its 50-day is above its 200-day
+            if after == "before" and len(run) > 1 and run[-1] == "day":
+                continue  # negative the day before
             if after == "than" and len(run) > 1 and run[-1] in ("higher", "lower"):
                 continue  # the close higher than yesterday's high is no higher close
             best, kind = len(run), found

@@ -35,6 +35,7 @@ _UPWARDS = ("upward", "upwards", "downward", "downwards", "upside", "downside", 
 
 def level(r: Reader, left: Operand, first: int) -> Condition | None:
     """is above, closes below, > 30, is between 30 and 70, is oversold, is positive, is twice its average."""
+    r.take("IS") if r.at("CLOSES", ahead=1) else None  # still closes above its open
     verb = r.take("IS", "CLOSES") or (r.take("CLOSE") if r.at(*_LEVELS, ahead=1) else None)  # if price close over it
     negated = r.take("NOT") is not None
     r.skip("IS", "BACK")
@@ -62,7 +63,7 @@ def _compared(r: Reader, left: Operand, first: int, *, spoken: bool) -> Conditio
         if isinstance(right, Scaled):
             return Compare(left=left, level="at_least", right=right)
         return _or_more(r, left, right) if right is not None else None
-    r.take("OF")
+    r.take("OF") if not r.at("SYMBOL", ahead=1) else None
     made = _LEVELS[token.kind]
     side = "above" if made in ("above", "at_least") else "below"
     slope = beside_sloping(r, left, made)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
-from ringfence.trade.description.model import Description, Line
+from ringfence.trade.description.model import Line
 
 T = TypeVar("T")
 
@@ -31,16 +31,12 @@ def inner(line: Line) -> Line:
     return replace(line.of, symbol=line.symbol, timeframe=line.timeframe)
 
 
-def map_lines(description: Description, change: Callable[[Line], Line]) -> Description:
-    return _mapped(description, change)
-
-
-def _mapped(part: T, change: Callable[[Line], Line]) -> T:
+def map_lines(part: T, change: Callable[[Line], Line]) -> T:
     if isinstance(part, Line):
         return change(part)  # type: ignore[return-value]
     if isinstance(part, tuple):
-        return tuple(_mapped(item, change) for item in part)  # type: ignore[return-value]
+        return tuple(map_lines(item, change) for item in part)  # type: ignore[return-value]
     if is_dataclass(part) and not isinstance(part, type):
-        changed = {f.name: _mapped(getattr(part, f.name), change) for f in fields(part)}
+        changed = {f.name: map_lines(getattr(part, f.name), change) for f in fields(part)}
         return replace(part, **changed)
     return part
