@@ -301,6 +301,8 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     unused = next((one for one in said.about if not _uses(made, one)), None)
     if unused is not None:
         return f"it is about {say_line(unused)}, and no rule uses that: say what it is to do"
+    if not made.symbols and not made.every and len({line.symbol for line in lines_of(made) if line.symbol}) > 1:
+        return "several instruments are named, and not which of them is traded: say for example Trade AAPL"
     ends = exits or any((guards.stop, guards.target, guards.trail, guards.partials, guards.time_stop_bars))
     if not ends and not adds and len({e.side for e in entries}) == 1:
         r.notices.append("no exit was given: what it buys it keeps to the end")

@@ -250,8 +250,13 @@ def _otherwise(r: Reader, said: Collected) -> bool:
     if r.entry is None or not r.take("EXIT", "SELL", "EQUITY"):
         return False
     r.skip("IT", "POSITION", "OTHERWISE")
-    said.exits.append(Exit(side="long", when=Not(part=r.entry)))
-    return True
+    sides = {one.side for one in said.entries} or {"long"}
+    if len(sides) == 1:
+        said.exits.append(Exit(side="long", when=Not(part=r.entry)))
+        return True
+    for side in ("long", "short"):  # each by its own
+        said.exits += [Exit(side=side, when=Not(part=one.when)) for one in said.entries if one.side == side]
+    return sum(one.side == "long" for one in said.entries) == len(said.entries) - 1 == 1
 
 
 def _else_if(r: Reader, said: Collected, entry: Condition) -> bool:
