@@ -12,7 +12,7 @@ from ringfence.trade.description import model as m
 from ringfence.trade.description.catalogue import KINDS, PRICES, SOURCED, usual_line
 from ringfence.trade.description.lines import map_lines
 
-DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday")
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SIDES: tuple[tuple[m.Side, ...], ...] = (("long",), ("short",), ("long", "short"), ("long", "long"))
 SYMBOLS = ("AAPL", "MSFT", "IBM", "GOOG", "SPY", "BTC-USD", "BRK.B")
 
@@ -108,6 +108,7 @@ def schedules() -> st.SearchStrategy[m.OnSchedule | m.EveryBars]:
             each=st.integers(2, 6),
         ),
         st.sampled_from(DAYS).map(lambda day: m.OnSchedule(every="week", on=day, each=2)),
+        st.integers(2, 28).map(lambda day: m.OnSchedule(every="month", on=str(day))),
         whole.map(lambda n: m.EveryBars(bars=n)),
     )
 
@@ -120,7 +121,13 @@ def calendars() -> st.SearchStrategy[m.Condition]:
     months = st.lists(st.integers(1, 12), min_size=1, max_size=4, unique=True).map(
         lambda chosen: m.InMonths(months=tuple(chosen))
     )
-    return st.one_of(schedules(), days, hours, months)
+    numbered = st.lists(st.integers(1, 9), min_size=2, max_size=2).map(sorted)
+    in_month = numbered.flatmap(
+        lambda ends: st.sampled_from(
+            (m.MonthDays(first=ends[0], last=ends[1]), m.MonthDays(first=-ends[1], last=-ends[0]))
+        )
+    )
+    return st.one_of(schedules(), days, hours, months, in_month)
 
 
 simple: st.SearchStrategy[m.Condition] = st.one_of(

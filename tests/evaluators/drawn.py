@@ -57,6 +57,9 @@ calendars: tuple[m.Condition, ...] = (
     m.OnSchedule(every="week", on="first"),
     m.OnSchedule(every="week", on="last"),
     m.OnSchedule(every="week", on="thursday"),
+    m.OnSchedule(every="month", on="15"),
+    m.MonthDays(first=2, last=4),
+    m.MonthDays(first=-3, last=-1),
     m.EveryBars(bars=7),
     m.OnWeekdays(days=("tuesday", "friday")),
 )

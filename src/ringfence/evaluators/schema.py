@@ -12,6 +12,7 @@ from ringfence.trade.description import model as m
 from ringfence.trade.description.catalogue import KINDS, SOURCED, warm_up
 from ringfence.trade.description.echo import line_words
 from ringfence.trade.description.lines import lines_of
+from ringfence.trade.description.stored import is_day
 from ringfence.trade.parameters import Parameter
 
 _PER_ERROR, _PER_WARNING = 0.25, 0.1
@@ -173,6 +174,13 @@ def _months(part: m.InMonths) -> Iterator[str]:
 def _schedule(part: m.OnSchedule) -> Iterator[str]:
     if part.each < 1 or (part.each > 1 and part.every not in ("week", "month")):
         yield f"a schedule of each {part.each} {part.every}s: give 1, or a number of weeks or months"
+    if part.on not in _WEEKDAYS | {"first", "last"} and not (part.every == "month" and is_day(part.on)):
+        yield f"{part.on} is no day of a {part.every}: give first, last, a weekday or a day of the month up to 28"
+
+
+def _month_days(part: m.MonthDays) -> Iterator[str]:
+    if not (1 <= part.first <= part.last <= 23 or -23 <= part.first <= part.last <= -1):
+        yield f"days {part.first} to {part.last} of a month: count both from one end, the earlier first"
 
 
 def _joined(part: m.AllOf | m.AnyOf) -> Iterator[str]:
@@ -218,6 +226,7 @@ _CHECKS: Mapping[type, Callable[[Any], Iterator[str]]] = {
     m.OnWeekdays: _weekdays,
     m.InHours: _hours,
     m.InMonths: _months,
+    m.MonthDays: _month_days,
     m.SomeOf: _some,
     m.OnSchedule: _schedule,
 }

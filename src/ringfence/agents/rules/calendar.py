@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ringfence.agents.rules.monthdays import MONTHS, numbered
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.settings import NAMES
 from ringfence.trade.description.model import (
@@ -16,11 +17,7 @@ from ringfence.trade.description.model import (
     Period,
 )
 
-MONTHS = (
-    "JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER",
-    "DECEMBER",
-)  # fmt: skip
-DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY")
+DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
 _EDGES: dict[str, tuple[Period, str]] = {
     "MONTH_END": ("month", "last"), "MONTH_START": ("month", "first"), "WEEK_START": ("week", "first"),
     "WEEK_END": ("week", "last"), "QUARTER_END": ("quarter", "last"), "QUARTER_START": ("quarter", "first"),
@@ -33,7 +30,7 @@ _UNITS: dict[str, Period] = {"DAY": "day", "WEEK": "week", "MONTH": "month", "QU
 
 def calendar(r: Reader) -> Condition | None:
     """A condition on the date or the hour, or None with nothing read."""
-    return _canonical(r) or hours(r) or _season(r) or _day_in_month(r) or months(r) or schedule(r)
+    return numbered(r) or _canonical(r) or hours(r) or _season(r) or _day_in_month(r) or months(r) or schedule(r)
 
 
 def months(r: Reader) -> Condition | None:
@@ -263,7 +260,7 @@ def _edge(r: Reader) -> OnSchedule | None:
     """the first trading day of every quarter."""
     with r.trying() as attempt:
         edge = r.take("FIRST", "LAST", "PREVIOUS")
-        if edge is None and r.peek().text == "1":
+        if edge is None and r.peek().text in ("1", "1st"):
             edge = r.take("NUM")  # the 1st of each month
         day = r.take("DAY", "BAR")
         if edge is None or (edge.kind == "PREVIOUS" and day is None) or not r.take("OF"):

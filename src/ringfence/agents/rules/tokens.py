@@ -17,8 +17,7 @@ _STUCK = {
     "mo": "months", "y": "years", "yr": "years", "x": "times", "r": "times risk", "bps": "bps", "bp": "bps",
     "dma": "day moving average", "dema": "day ema", "ma": "moving average", "sma": "sma", "ema": "ema", "wma": "wma",
     "day": "day", "days": "days", "bar": "bar", "bars": "bars", "week": "week", "weeks": "weeks", "month": "month",
-    "months": "months", "atr": "atr", "atrs": "atr", "p": "period", "sd": "standard deviations", "th": "", "st": "",
-    "nd": "", "rd": "", "pct": "percent", "usd": "dollars", "eur": "euros", "gbp": "pounds", "hrs": "hours",
+    "months": "months", "atr": "atr", "atrs": "atr", "p": "period", "sd": "standard deviations", "pct": "percent", "usd": "dollars", "eur": "euros", "gbp": "pounds", "hrs": "hours",
     "hour": "hour", "hours": "hours", "mins": "minutes", "minute": "minute", "minutes": "minutes", "wks": "weeks",
     "yrs": "years", "year": "year", "years": "years", "period": "period", "periods": "periods",
 }  # fmt: skip
@@ -152,6 +151,9 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
     if kind == "ODD":
         return [one("UNKNOWN")]
     stuck = bool(before) and before[-1].kind == "NUM" and before[-1].end == start
+    if stuck and low in ("st", "nd", "rd", "th"):
+        before[-1] = replace(before[-1], text=before[-1].text + low, end=end)  # the 15th
+        return []
     if stuck and low in _STUCK:
         return [one("word", text=word) for word in _STUCK[low].split()]
     if low in ("noon", "midday"):

@@ -139,7 +139,7 @@ class Reader:
             made &= compare(values[0], values[1])
         return made
 
-    def _calendar(self, what: m.OnSchedule | m.EveryBars | m.OnWeekdays | m.InHours | m.InMonths) -> Flags:
+    def _calendar(self, what: m.OnSchedule | m.EveryBars | m.OnWeekdays | m.InHours | m.InMonths | m.MonthDays) -> Flags:
         grid = self.grid
         if isinstance(what, m.EveryBars):
             known = grid.known(self.counted)
@@ -156,6 +156,10 @@ class Reader:
         if isinstance(what, m.InMonths):
             inside: Flags = np.isin(_months(days) % 12 + 1, what.months)
             return inside
+        if isinstance(what, m.MonthDays):
+            number = day_numbers(days) if what.first > 0 else -_weekdays_left(days)
+            numbered: Flags = (number >= what.first) & (number <= what.last)
+            return numbered
         return scheduled(what, days)
 
 
@@ -175,6 +179,10 @@ def scheduled(what: m.OnSchedule, days: Ints) -> Flags:
         on_day: Flags = new_day & (weekday == (4 if what.on == "last" else _DAYS.index(what.on)))
         return on_day
     months = _months(days)
+    if what.on.isdigit():
+        reached = _day_of_month(days) >= int(what.on)
+        since: Flags = reached & _changes(months * 2 + reached)
+        return since
     length = {"month": 1, "quarter": 3, "year": 12}[what.every]
     if what.on == "first":
         return _changes(months // length)
@@ -187,6 +195,29 @@ def scheduled(what: m.OnSchedule, days: Ints) -> Flags:
 def _months(days: Ints) -> Ints:
     """Months since the first of 1970."""
     return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+
+
+def _day_of_month(days: Ints) -> Ints:
+    made: Ints = days - days.astype("datetime64[D]").astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) + 1
+    return made
+
+
+def day_numbers(days: Ints) -> Ints:
+    """Which day of its month each is, of those with a bar; in the first month, of its weekdays."""
+    months, fresh = _months(days), _changes(days)
+    first = days[:1] - _day_of_month(days[:1]) + 1
+    seen = int(np.busday_count(first.astype("datetime64[D]"), (days[:1] + 1).astype("datetime64[D]")).sum())
+    counted = np.cumsum(fresh)
+    begins = np.flatnonzero(_changes(months))
+    since = np.zeros(len(days), dtype=np.int64)
+    since[begins] = counted[begins]
+    return counted - np.maximum.accumulate(since) + np.where(months == months[:1], seen, 1)
+
+
+def _weekdays_left(days: Ints) -> Ints:
+    ahead = (_months(days) + 1).astype("datetime64[M]").astype("datetime64[D]")
+    left: Ints = np.busday_count(days.astype("datetime64[D]"), ahead)
+    return left
 
 
 def _changes(numbers: Ints) -> Flags:

@@ -28,6 +28,7 @@ from ringfence.trade.description.model import (
     InHours,
     InMonths,
     Line,
+    MonthDays,
     Not,
     Number,
     OnSchedule,
@@ -229,7 +230,7 @@ def _compare(what: Compare) -> str:
     return f"{operand(what.left)} {_LEVELS[what.level]} {operand(right)}"
 
 
-def _calendar(what: OnSchedule | EveryBars | OnWeekdays | InHours | InMonths) -> str:
+def _calendar(what: OnSchedule | EveryBars | OnWeekdays | InHours | InMonths | MonthDays) -> str:
     if isinstance(what, EveryBars):
         return f"{bars(what.bars)} of data {'has' if what.bars == 1 else 'have'} elapsed"
     if isinstance(what, OnWeekdays):
@@ -238,9 +239,15 @@ def _calendar(what: OnSchedule | EveryBars | OnWeekdays | InHours | InMonths) ->
         return f"the time is between {what.start} and {what.end}"
     if isinstance(what, InMonths):
         return f"the month is {listed([MONTHS[month - 1] for month in what.months], 'or')}"
+    if isinstance(what, MonthDays):
+        side = "of" if what.first > 0 else "from the end of"
+        first, last = abs(what.first), abs(what.last)
+        return f"it is trading {f'day {first}' if first == last else f'days {first} to {last}'} {side} the month"
     often = "" if what.each == 1 else f" of every {what.each} {what.every}s"
     if what.every == "week" and what.on not in ("first", "last"):
         return f"it is the first bar of {what.on.capitalize()}{often}"
+    if what.on.isdigit():
+        return f"it is the first bar from day {what.on} of the month on{often}"
     return f"it is the {what.on} {'day' if what.on == 'last' else 'bar'}{often or f' of the {what.every}'}"
 
 

@@ -10,11 +10,12 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from ringfence.base.errors import InputError
 from ringfence.trade.description import model
 from ringfence.trade.description.catalogue import KINDS, SOURCED
-from ringfence.trade.description.model import VERSION, Description, Line, OnSchedule
+from ringfence.trade.description.model import VERSION, Description, Line, MonthDays, OnSchedule
 from ringfence.trade.run import Json
 
 _CLASSES = {name: made for name, made in vars(model).items() if isinstance(made, type) and is_dataclass(made)}
 _DEEPEST = 40
+_ON = ("first", "last", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
 def to_json(description: Description) -> dict[str, Json]:
@@ -93,7 +94,16 @@ def _read_object(value: Json, wanted: Any, place: str, depth: int) -> object:
         _check_line(made, place)
     if isinstance(made, OnSchedule) and made.each != 1 and made.every not in ("week", "month"):
         raise InputError(f"{place} comes each {made.each} {made.every}s: only weeks and months are counted")
+    if isinstance(made, OnSchedule) and made.on not in _ON and not (made.every == "month" and is_day(made.on)):
+        raise InputError(f"{place} is on {made.on!r:.20}: give first, last, a weekday, or a day of the month up to 28")
+    if isinstance(made, MonthDays) and not (1 <= made.first <= made.last <= 23 or -23 <= made.first <= made.last <= -1):
+        raise InputError(f"{place} has days {made.first} to {made.last}: count both from one end, the earlier first")
     return made
+
+
+def is_day(on: str) -> bool:
+    """Whether every month has a day of that number."""
+    return on.isdigit() and 2 <= int(on) <= 28
 
 
 def _check_line(line: Line, place: str) -> None:

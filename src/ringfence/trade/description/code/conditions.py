@@ -20,6 +20,7 @@ from ringfence.trade.description.model import (
     InHours,
     InMonths,
     Line,
+    MonthDays,
     Not,
     Number,
     OnSchedule,
@@ -31,7 +32,7 @@ from ringfence.trade.description.model import (
 )
 
 _SIGNS = {"above": ">", "below": "<", "at_least": ">=", "at_most": "<="}
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday")
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
 @dataclass(slots=True)
@@ -227,7 +228,7 @@ class Expressions:
 
     # The calendar.
 
-    def _calendar(self, what: OnSchedule | EveryBars | OnWeekdays | InHours | InMonths) -> str:
+    def _calendar(self, what: OnSchedule | EveryBars | OnWeekdays | InHours | InMonths | MonthDays) -> str:
         if isinstance(what, EveryBars):
             return f"len({self.data}) % {self.names.count('every_bars', what.bars)} == 0"
         if isinstance(what, OnWeekdays):
@@ -239,6 +240,8 @@ class Expressions:
             months = what.months
             return f"self.data.now.month {f'== {months[0]}' if len(months) == 1 else f'in {months}'}"
         self.dated = True
+        if isinstance(what, MonthDays):
+            return month_days(what, self.functions)
         return schedule(what, self.functions)
 
 
@@ -258,6 +261,8 @@ def schedule(what: OnSchedule, functions: set[str]) -> str:
             return "self.now.isocalendar()[:2] != self.before.isocalendar()[:2]"
         day = 4 if what.on == "last" else _DAYS.index(what.on)
         return f"self.now.weekday() == {day} and self.now.date() != self.before.date()"
+    if what.on.isdigit():
+        return f"self.now.day >= {what.on} and (self.before.day < {what.on} or self.now.month != self.before.month)"
     if what.on == "first":
         asked = {
             "month": "self.now.month != self.before.month",
@@ -268,6 +273,17 @@ def schedule(what: OnSchedule, functions: set[str]) -> str:
     functions.add("is_last_weekday")
     months = {"quarter": " and self.now.month % 3 == 0", "year": " and self.now.month == 12"}.get(what.every, "")
     return f"is_last_weekday(self.now){months} and self.now.date() != self.before.date()"
+
+
+def month_days(what: MonthDays, functions: set[str]) -> str:
+    """By `day_number`, which the program counts, or by the weekdays that the month still has."""
+    if what.first > 0:
+        functions.add("weekdays_so_far")
+        number, first, last = "self.day_number", what.first, what.last
+    else:
+        functions.add("weekdays_left")
+        number, first, last = "weekdays_left(self.now)", -what.last, -what.first
+    return f"{number} == {first}" if first == last else f"{first} <= {number} <= {last}"
 
 
 def _is_plain(what: Cross) -> bool:

@@ -35,6 +35,13 @@ _DEFINED = {
     """Whether the next weekday is in another month."""
     ahead = 3 if day.weekday() == 4 else 1
     return day.weekday() < 5 and (day + timedelta(days=ahead)).month != day.month''',
+    "weekdays_left": '''def weekdays_left(day):
+    """How many weekdays its month still has, this day among them."""
+    days = (day + timedelta(days=n) for n in range(31))
+    return sum(one.month == day.month and one.weekday() < 5 for one in days)''',
+    "weekdays_so_far": '''def weekdays_so_far(day):
+    """How many weekdays its month has had, this day among them."""
+    return sum(day.replace(day=n).weekday() < 5 for n in range(1, day.day + 1))''',
 }
 _MADE_OF = {"cloud": "ichimoku", "band_width": "bollinger", "percent_b": "bollinger"}
 
@@ -168,14 +175,26 @@ class Program:
             lines.append(f'    symbol = "{self.own_symbol}"')
         lines += [f"    {p.name} = param({p.default!r}, {p.low!r}, {p.high!r})" for p in self._ordered()]
         blocks = [_method("init", init)] if init else []
-        started = [*(["self.now = self.data.now"] if self.dated else []), *self.started]
+        started, each = self._dates()
+        started += self.started
         blocks += [_method("on_start", started)] if started else []
-        blocks.append(
-            _method("next", [*(["self.before, self.now = self.now, self.data.now"] if self.dated else []), *body])
-        )
+        blocks.append(_method("next", [*each, *body]))
         blocks += [textwrap.indent(method, "    ") for method in self.methods]
         first = "\n\n" if self.names.parameters or self.own_symbol else "\n"
         return "\n".join(lines) + first + "\n\n".join(blocks) + "\n"
+
+    def _dates(self) -> tuple[list[str], list[str]]:
+        """What it keeps of the calendar: lines of on_start, and the first lines of next."""
+        if not self.dated:
+            return [], []
+        started, each = ["self.now = self.data.now"], ["self.before, self.now = self.now, self.data.now"]
+        if "weekdays_so_far" in self.functions:
+            started.append("self.day_number = weekdays_so_far(self.now)")
+            each += [
+                "if self.now.date() != self.before.date():",
+                "    self.day_number = self.day_number + 1 if self.now.month == self.before.month else 1",
+            ]
+        return started, each
 
     def _ordered(self) -> list[Parameter]:
         """Settings of the series first, as they come first in the program."""
@@ -188,7 +207,7 @@ class Program:
         lines = textwrap.wrap(f'"""{quoted}', WIDTH, break_long_words=False, break_on_hyphens=False)
         head = [f'{lines[0]}"""'] if len(lines) == 1 and len(lines[0]) + 3 <= WIDTH else [*lines, '"""']
         defined = [name for name in _DEFINED if name in self.functions]
-        plain = ["from datetime import timedelta"] if "is_last_weekday" in defined else []
+        plain = ["from datetime import timedelta"] if {"is_last_weekday", "weekdays_left"} & set(defined) else []
         libraries = [
             *(["import numpy as np"] if {"cloud", "np"} & self.functions else []),
             *(["import pandas as pd"] if "volatility" in defined else []),
