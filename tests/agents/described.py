@@ -214,7 +214,12 @@ def signals(draw: st.DrawFn) -> m.Signals:
 
 def _dated(when: m.Condition) -> bool:
     parts = when.parts if isinstance(when, m.AllOf) else (when,)
-    return any(isinstance(part, (m.OnSchedule, m.EveryBars)) for part in parts)
+    return any(
+        isinstance(part, (m.OnSchedule, m.EveryBars))
+        or (isinstance(part, m.MonthDays) and part.first == part.last)
+        or (isinstance(part, m.AnyOf) and all(map(_dated, part.parts)))
+        for part in parts
+    )
 
 
 baskets = st.lists(st.sampled_from(SYMBOLS), min_size=2, max_size=5, unique=True).map(tuple)
@@ -244,6 +249,11 @@ def descriptions(draw: st.DrawFn, *, others: bool = False) -> m.Description:
         rotation = m.Rotation(
             count=draw(st.integers(1, len(symbols) - 1)),
             rank=rank,
+            also=tuple(
+                draw(
+                    st.lists(lines(("roc", "rsi")), max_size=2, unique=True).map(lambda a: [x for x in a if x != rank])
+                )
+            ),
             highest=draw(st.booleans()),
             rebalance=draw(rhythms),
             only=draw(st.none() | simple),

@@ -48,7 +48,8 @@ def _facts(description: m.Description) -> Iterator[Fact]:
         yield from _condition(plan.rebalance) if plan.rebalance else ()
     elif isinstance(plan, m.Rotation):
         yield Fact(kind="number", says=f"{plan.count} instruments at a time", value=plan.count)
-        yield from _line(plan.rank)
+        for one in (plan.rank, *plan.also):
+            yield from _line(one)
         yield from _condition(plan.rebalance)
         yield from _condition(plan.only) if plan.only else ()
         if plan.otherwise:

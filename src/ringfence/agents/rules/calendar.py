@@ -77,9 +77,10 @@ def _season(r: Reader) -> Condition | None:
         if not r.take("FROM") and not r.at("FIRST"):
             return None
         begin = _end_of_month(r, "FIRST")
-        if begin is None or not r.take("TO", "UNTIL", "THROUGH", "AND") or r.timeframe != "1d":
+        if begin is None or r.timeframe != "1d":
             return None
-        end = _end_of_month(r, "LAST", "PREVIOUS")
+        joined = r.at("FOREVER") or r.take("TO", "UNTIL", "THROUGH", "AND") is not None  # until the end of April
+        end = _end_of_month(r, "LAST", "PREVIOUS", "FOREVER") if joined else None
         if end is None:
             return None
         attempt.keep()
@@ -96,9 +97,13 @@ def _day_in_month(r: Reader) -> Condition | None:
         month = _end_of_month(r, "FIRST", "LAST", "PREVIOUS")
         if month is None or r.at("TO", "UNTIL", "THROUGH"):
             return None
+        found = [month]
+        while r.at("AND", "OR", ",") and _month_after(r):
+            r.skip("AND", "OR", ",")
+            found.append(_month(r))
         attempt.keep()
         day = OnSchedule(every="month", on="first" if edge.kind == "FIRST" else "last")
-        return AllOf(parts=(day, InMonths(months=(month,))))
+        return AllOf(parts=(day, InMonths(months=tuple(found))))
 
 
 def _end_of_month(r: Reader, *edges: str) -> int | None:
@@ -157,10 +162,30 @@ def recurring(r: Reader) -> OnSchedule | EveryBars | None:
     with r.trying() as attempt:
         r.take("WHEN")
         made = calendar(r) or schedule(r) or _every_january(r)
+        if isinstance(made, OnWeekdays) and len(made.days) == 1:
+            made = OnSchedule(every="week", on=made.days[0])  # reviewed on Fridays
+        if isinstance(made, AllOf):
+            made = _in_months(made)
+        elif isinstance(made, OnSchedule) and made.each == 6:
+            with r.trying() as same:  # twice a year, on the first trading days of January and July
+                r.take(",")
+                again = calendar(r)
+                if isinstance(again, AllOf) and _in_months(again) == made:
+                    same.keep()
         if isinstance(made, (OnSchedule, EveryBars)):
             attempt.keep()
             return made
     return None
+
+
+def _in_months(made: AllOf) -> Condition:
+    """On the first trading day of January and July: every six months."""
+    when, inside = made.parts[0], made.parts[-1]
+    if isinstance(when, OnSchedule) and isinstance(inside, InMonths) and when == OnSchedule(every="month"):
+        apart = 12 // len(inside.months)
+        if inside.months == tuple(range(1, 13, apart)) and apart > 1:
+            return OnSchedule(every="year") if apart == 12 else OnSchedule(every="month", each=apart)
+    return made
 
 
 def _at_turn(r: Reader, on: str) -> str:

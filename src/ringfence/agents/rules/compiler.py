@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from ringfence.agents.rules.asides import unused_line, without_talk
 from ringfence.agents.rules.collected import Collected
@@ -13,16 +11,13 @@ from ringfence.agents.rules.facts import owned, set_apart
 from ringfence.agents.rules.frames import stated
 from ringfence.agents.rules.mirror import symmetric
 from ringfence.agents.rules.own_settings import one_indicator
-from ringfence.agents.rules.pairs import pair
 from ringfence.agents.rules.placing import placed
-from ringfence.agents.rules.portfolio import allocation
+from ringfence.agents.rules.plans import kinds_of_plan
 from ringfence.agents.rules.reader import Question, Reader
 from ringfence.agents.rules.refusals import cannot
 from ringfence.agents.rules.remarks import not_so
-from ringfence.agents.rules.rotation import rotation
 from ringfence.agents.rules.sides import contradicted, filtered
 from ringfence.agents.rules.statements import statements
-from ringfence.agents.rules.switching import switch, switches
 from ringfence.agents.rules.tokens import Token, read_tokens
 from ringfence.agents.rules.wording import with_length
 from ringfence.trade.description.catalogue import usual_line
@@ -31,6 +26,7 @@ from ringfence.trade.description.lines import lines_of, map_lines
 from ringfence.trade.description.model import (
     AllIn,
     AllOf,
+    AnyOf,
     Condition,
     Description,
     Entry,
@@ -40,12 +36,12 @@ from ringfence.trade.description.model import (
     FixedShares,
     InHours,
     Line,
+    MonthDays,
     Not,
     OnSchedule,
     OnWeekdays,
     RiskCash,
     RiskPerTrade,
-    Rotation,
     Signals,
     VolatilityTarget,
 )
@@ -171,64 +167,28 @@ def _unread(text: str, reader: Reader) -> Misread:
 
 
 def _read(reader: Reader) -> Description | str | None:
-    kinds = {token.kind for token in reader.tokens}
     if (question := cannot(reader.tokens)) is not None:
         raise question
-    if "UNKNOWN" in kinds:
+    if any(token.kind == "UNKNOWN" for token in reader.tokens):
         return None
-    if "BUY_AND_HOLD" in kinds:
-        reader.skip("PLEASE", "STRATEGY", "IS", "STOP_MARK", ",")  # show me …
-    against = any(a.kind == "AGAINST" and b.kind == "SYMBOL" for a, b in pairwise(reader.tokens))
-    if kinds & {"PAIR", "ZSCORE"} or against or (kinds & {"RATIO", "SPREAD"} and "STDEV" in kinds):
-        return pair(reader)
-    if switches(reader.tokens):
-        return switch(reader)
-    if (names := _kept(reader.tokens)) is not None:
-        reader.tokens = names
-        return allocation(reader)
-    chooses = "WHICHEVER" in kinds and kinds & {"HIGHEST", "LOWEST"}
-    if chooses or kinds & {"ROTATE", "TOP", "BOTTOM", "RANKED"} or _chooses(reader.tokens):
-        made = rotation(reader)
-        ranked = made is not None and isinstance(made.plan, Rotation) and made.plan.rank.symbol
-        return None if ranked else made  # each is ranked by its own line
-    if kinds & {"REBALANCE", "BUY_AND_HOLD"} or ("HOLD" in kinds and "EQUALLY" in kinds) or _weighs(reader.tokens):
-        return allocation(reader)
+    for n, read in enumerate(kinds_of_plan(reader.tokens)):
+        trial = Reader(tokens=reader.tokens, timeframe=reader.timeframe, notices=list(reader.notices))
+        try:
+            made = _signals(trial) if read is None else read(trial)
+        except Question:
+            if n == 0:
+                raise
+            continue  # the likeliest says what it could not read
+        reader.furthest = reader.furthest if n else trial.furthest
+        if made is not None:
+            reader.notices, reader.own = trial.notices, trial.own
+            return made
+    return None
+
+
+def _signals(reader: Reader) -> Description | str | None:
     said = statements(reader)
     return None if said is None else assemble(reader, said)
-
-
-_BOUGHT_ONCE = re.compile(
-    r"(?:(?:PLEASE|STRATEGY|TITLE|COLON|STOP_MARK|,) )*(?:BUY|INVEST) (?:ALL_IN )?(?:IN |OF )?(?:(?:SYMBOL|AND|,) )+"
-    r"(?:(?:ON|AT|CURRENT|FIRST|DAY|NUM|IN|OF) )*(?:(?:AND|,|THEN) )*"
-    r"(?:(?:HOLD (?:IT |POSITION )?FOREVER|NOT SELL|NOT EXIT|FOREVER|AND|,|IT) )+(?:STOP_MARK )*"
-)
-
-
-def _kept(tokens: Sequence[Token]) -> list[Token] | None:
-    """Buy SPY on day one and never sell: bought and held."""
-    plain = [t for t in tokens if not (t.kind == "NUM" and t.text != "one")]
-    if len(plain) < len(tokens) or not _BOUGHT_ONCE.fullmatch("".join(f"{t.kind} " for t in tokens)):
-        return None
-    held = replace(tokens[0], kind="BUY_AND_HOLD")
-    return [held, *(t for t in tokens if t.kind == "SYMBOL")]
-
-
-def _chooses(tokens: Sequence[Token]) -> bool:
-    """hold the 3 of …"""
-    runs = zip(tokens, tokens[1:], tokens[2:], strict=False)
-    chosen = ("OF", "AMONG", "STOCKS", "EVERY_SYMBOL")
-    if any(a.kind in ("HOLD", "BUY") and b.kind == "NUM" and c.kind in chosen for a, b, c in runs):
-        return True
-    ranked = (("NUM", "USE", "HIGHEST"), ("NUM", "USE", "LOWEST"))
-    return any(tuple(t.kind for t in tokens[n : n + 3]) in ranked for n in range(len(tokens)))
-
-
-def _weighs(tokens: Sequence[Token]) -> bool:
-    """hold 60 % SPY …, a 60/40 portfolio"""
-    wanted = ("HOLD", "NUM", "PERCENT")
-    if any(tuple(t.kind for t in tokens[n : n + 3]) == wanted for n in range(len(tokens))):
-        return True
-    return [t.kind for t in tokens if t.kind != "STOP_MARK"] == ["HOLD", "SYMBOL"]
 
 
 def assemble(r: Reader, said: Collected) -> Description | str:
@@ -337,7 +297,12 @@ def _both_end(entries: list[Entry], exits: list[Exit], bare: Sequence[Condition]
 
 def _scheduled(when: Condition) -> bool:
     parts = when.parts if isinstance(when, AllOf) else (when,)
-    return any(isinstance(part, (OnSchedule, EveryBars)) for part in parts)
+    return any(
+        isinstance(part, (OnSchedule, EveryBars))
+        or (isinstance(part, MonthDays) and part.first == part.last)
+        or (isinstance(part, AnyOf) and all(_scheduled(one) for one in part.parts))
+        for part in parts
+    )
 
 
 def _own_lines(made: Description) -> Description:

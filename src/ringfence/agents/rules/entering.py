@@ -23,6 +23,7 @@ from ringfence.agents.rules.settings import NAMES
 from ringfence.agents.rules.sizes import sizing
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
+    AnyOf,
     Change,
     Compare,
     Condition,
@@ -229,8 +230,9 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     timed = any(isinstance(part, (InHours, OnWeekdays, OnSchedule)) for part in getattr(made, "parts", (made,)))
     if before is None and r.lead is not None and not timed:
         made = all_of([r.lead, made])  # after 10:30 I buy if …, and I short if …
-    if isinstance(made, OnWeekdays) and len(made.days) == 1 and sized is not said.sizing:
-        made = OnSchedule(every="week", on=made.days[0])  # $100 on Mondays: once, whatever the bars are
+    if isinstance(made, OnWeekdays) and sized is not said.sizing:  # $100 on Mondays: once, whatever the bars are
+        each = tuple(OnSchedule(every="week", on=day) for day in made.days)
+        made = each[0] if len(each) == 1 else AnyOf(parts=each)
     said.entries.append(Entry(side=side, when=made))
     r.entry = made
     return True

@@ -201,6 +201,43 @@ def arrows(tokens: list[Token]) -> list[Token]:
     return made
 
 
+_CALLED = (
+    "UNKNOWN",
+    "CANNOT_INDEX",
+    "EVERY_SYMBOL",
+    "STOCKS",
+    "LONG",
+    "SHORT",
+    "STRATEGY",
+    "NTH",
+    "EQUITY",
+    "IN",
+    "OF",
+)
+
+
+def weighted(tokens: list[Token]) -> list[Token]:
+    """25 % long treasuries (TLT), 20 % gold via GLD: what a weight is for, with its ticker."""
+    made: list[Token] = []
+    n = 0
+    while n < len(tokens):
+        made.append(tokens[n])
+        n += 1
+        if made[-1].kind != "PERCENT":
+            continue
+        at = n
+        while at < min(n + 5, len(tokens)) and tokens[at].kind in _CALLED:
+            at += 1
+        kinds = [token.kind for token in tokens[at : at + 3]]
+        if at > n and kinds == ["(", "SYMBOL", ")"]:
+            made.append(tokens[at + 1])
+            n = at + 3
+        elif at > n and kinds[:2] == ["USE", "SYMBOL"] and tokens[at].text in ("via", "using", "with"):
+            made.append(tokens[at + 1])
+            n = at + 2
+    return made
+
+
 def _together(first: float, second: float) -> float | None:
     if second in (100, 1000) and 1 <= first <= 999:
         return first * second

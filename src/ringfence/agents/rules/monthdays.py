@@ -114,7 +114,7 @@ def _before_end(r: Reader) -> Condition | None:
 
 def _nth(r: Reader) -> int:
     """third, 3rd, third to last, third last; 0 where there is none."""
-    token = r.take("NTH", "THIRD", "ANOTHER", "NUM")
+    token = r.take("NTH", "THIRD", "ANOTHER", "QUARTER", "FIFTH", "TENTH", "NUM")
     if token is None:
         return 0
     number = _ORDINALS.get(token.text, int(token.value) if token.kind == "NUM" and is_ordinal(token.text) else 0)

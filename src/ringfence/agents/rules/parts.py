@@ -39,6 +39,52 @@ def _ratio(r: Reader) -> float | None:
         return round(100 * one.value / two.value, 2)
 
 
+_EACH = ("each", "in each", "to each", "for each", "apiece", "per name", "per stock", "each one", "per asset")
+_HALVES = {"HALF": (50.0, 2), "THIRD": (100 / 3, 3), "QUARTER": (25.0, 4)}
+
+
+def each_part(r: Reader) -> float | None:
+    """a third each, 25 % in each, half and half, half in one and half in the other: percent of one part."""
+    with r.trying() as attempt:
+        token = r.take(*_HALVES)
+        size = _HALVES[token.kind][0] if token else _ratio(r) or percent(r)
+        if size is None:
+            return None
+        with r.trying() as of:
+            r.take("OF")
+            r.skip("ITS", "CURRENT")
+            if r.take("EQUITY"):
+                of.keep()
+        if token is not None and token.kind == "HALF" and (r.take("HALF") or r.take_all("AND", "HALF")):
+            attempt.keep()
+            return size
+        if r.peek().text in _EACH and r.take("EVERY", "PER_TRADE", "EVERY_SYMBOL"):
+            attempt.keep()
+            return size
+        if r.take("IN", "TO", "FOR") and r.peek().text in _EACH and r.take("EVERY", "PER_TRADE", "EVERY_SYMBOL"):
+            attempt.keep()
+            return size
+    return None
+
+
+_NAMED = {"HALF": 50.0, "THIRD": 33.33, "QUARTER": 25.0}
+
+
+def fraction(r: Reader) -> float | None:
+    """half, a third, two thirds, three quarters: percent of the whole."""
+    with r.trying() as attempt:
+        number = r.take("NUM")
+        token = r.take(*_NAMED)
+        if token is None or (number is not None and not 1 <= number.value <= 3):
+            return None
+        times = number.value if number is not None else 1
+        made = round(100 * times / 3, 2) if token.kind == "THIRD" else _NAMED[token.kind] * times
+        if made >= 100:
+            return None
+        attempt.keep()
+        return made
+
+
 def is_rest(r: Reader, said: Collected) -> bool:
     """the other 50 %, the last third: a share that is named must be what the parts before have left."""
     gone = sum(part.portion for part in said.guards.partials) + sum(e.portion for e in said.exits if e.portion < 100)

@@ -1,24 +1,34 @@
-"""One instrument while a rule holds, and another where it does not: SPY above its average, otherwise TLT."""
+"""One instrument while a rule holds, and another where it does not: SPY above its average, otherwise TLT.
+
+Each clause says what is held and when, in either order. Two of them make a strategy, where the second is for all that
+the first leaves: otherwise, if it isn't, when it is below.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ringfence.agents.rules.calendar import calendar, schedule
 from ringfence.agents.rules.collected import SEPARATORS, Collected, symbols
+from ringfence.agents.rules.complements import is_rest, leaves, opposite_side
 from ringfence.agents.rules.conditions import condition
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.reader import Reader
+from ringfence.agents.rules.sizes import sizing
 from ringfence.agents.rules.tokens import Token
 from ringfence.trade.description.lines import lines_of, map_lines
 from ringfence.trade.description.model import (
+    AllIn,
     Compare,
     Condition,
+    Cross,
     Description,
     Entry,
     EveryBars,
+    Exit,
     Line,
+    Not,
     OnSchedule,
     Period,
     Rotation,
@@ -26,20 +36,30 @@ from ringfence.trade.description.model import (
 )
 
 _VERBS = (
-    "HOLD", "BUY", "LONG", "ROTATE", "INVEST", "IS", "IN", "USE", "IT", "ALL_IN", "MOVES", "TO", "EQUITY", "POSITION",
-    "REBALANCE", "TURNS",
+    "HOLD", "BUY", "LONG", "ROTATE", "INVEST", "IS", "IN", "USE", "IT", "ALL_IN", "MOVES", "TO", "POSITION", "TURNS",
+    "EVERY", "OF", "EQUITY",
 )  # fmt: skip
+_CASH = ("EXIT", "EQUITY", "NOTHING")
 _EVERY: dict[str, Period] = {"1d": "day", "1w": "week", "1mo": "month"}
 _TITLES = ("STRATEGY", "PLEASE", "TITLE")
+_RANKS = {"TOP", "BOTTOM", "RANKED", "HIGHEST", "LOWEST"}
+
+
+@dataclass(slots=True)
+class _Switching:
+    rule: Condition | None = None
+    held: tuple[str, ...] = ()  # while it holds; none is cash
+    other: tuple[str, ...] | None = None  # where it does not
+    when: OnSchedule | EveryBars | None = None
 
 
 def switches(tokens: Sequence[Token]) -> bool:
-    """otherwise hold TLT."""
+    """otherwise hold TLT; hold SPY when …, TLT when …: with two instruments or a schedule it is nothing else."""
     kinds = [token.kind for token in tokens]
-    if {"TOP", "BOTTOM", "RANKED", "HIGHEST", "LOWEST"} & set(kinds):
+    if _RANKS & set(kinds):
         return False
     for n, kind in enumerate(kinds):
-        if kind != "OTHERWISE":
+        if kind not in ("OTHERWISE", "IN_THAT_CASE"):
             continue
         if any(kinds[k : k + 1] == ["NOT"] and kinds[k + 1] in ("TRADE", "BUY") for k in range(n - 1)):
             continue  # do not trade if … Otherwise buy SPY when …
@@ -57,87 +77,178 @@ def switches(tokens: Sequence[Token]) -> bool:
 def switch(r: Reader) -> Description | None:
     """Hold SPY when it is above its 200-day average, otherwise TLT; looked at on a schedule, or on every bar."""
     first = r.i
-    said, other = Collected(), ""
-    rule: Condition | None = None
-    when: OnSchedule | EveryBars | None = None
-    elsewhere = False
+    s = _Switching()
     r.skip(*SEPARATORS, *_TITLES)
     while not r.at("END"):
         start = r.i
         r.skip(*SEPARATORS)
-        if frame(r):
+        if r.at("END") or frame(r):
             pass
         elif (timed := _timed(r)) is not None:
-            if when not in (None, timed):
+            if s.when not in (None, timed):
                 raise r.ask("looked at on which schedule?", ["say one of them"], first)
-            when = timed
-        elif r.take("WHEN"):
-            made = condition(r)
-            if made is None or rule is not None:
-                return None
-            rule = made
-        elif r.take_all("EXIT", "OTHERWISE"):
-            elsewhere = True
-        elif r.take("OTHERWISE"):
-            other = _held(r)
-            r.skip("HOLD", "IN", "IS", "TO", ",") if not other else None
-            if not other and not r.take("EXIT", "EQUITY"):
-                return None
-            r.take("INSTEAD") if r.peek().text == "instead" else None
-            elsewhere = True
-        elif r.at("WHEN", ahead=1) and r.take("BUY", "LONG", "HOLD"):
-            pass  # go long when … of SPY
-        elif not said.symbols and _holds(r, said):
-            r.it = Line(name="close")
-        elif not r.take("REBALANCE") and not r.at("END"):
+            s.when = timed
+        elif not _clause(r, s) and not _remark(r):
             return None
         if r.i == start:
             return None
-    if rule is not None and not said.symbols:
-        owners = {line.symbol for line in lines_of(rule)}
-        said.symbols += list(owners) if len(owners) == 1 and "" not in owners else []
-    if rule is None or not elsewhere or not said.symbols or other in said.symbols:
+    if s.rule is None or s.other is None or s.held == s.other or any(isinstance(p, Cross) for p in _parts(s.rule)):
         return None
-    if when is None and r.timeframe not in _EVERY:
+    if not s.held:
+        s.rule, s.held, s.other = leaves(s.rule), s.other, ()
+    if len(s.other) > 1 or set(s.held) & set(s.other):
+        return None
+    other = s.other[0] if s.other else ""
+    if s.when is None and not other:
+        return _in_and_out(s.held, s.rule)
+    if s.when is None and r.timeframe not in _EVERY:
         raise r.ask("how often is it looked at?", ["rebalance monthly", "rebalance weekly"], first)
-    return _made(tuple(said.symbols), other, rule, when or OnSchedule(every=_EVERY[r.timeframe]))
+    return _made(s.held, other, s.rule, s.when or OnSchedule(every=_EVERY[r.timeframe]))
 
 
-def _holds(r: Reader, said: Collected) -> bool:
+def _parts(rule: Condition) -> tuple[Condition, ...]:
+    if isinstance(rule, Not):
+        return _parts(rule.part)
+    return tuple(p for part in rule.parts for p in _parts(part)) if hasattr(rule, "parts") else (rule,)
+
+
+def _clause(r: Reader, s: _Switching) -> bool:
+    """hold SPY while …; if … then TLT; otherwise TLT; cash the rest of the year."""
     with r.trying() as attempt:
-        r.skip(*_VERBS, "EQUALLY", "EVERY")
-        if symbols(r, said):
-            attempt.keep()
-            r.take("EQUALLY")
-            return True
+        made: Condition | str | None
+        if r.take("OTHERWISE", "IN_THAT_CASE"):
+            r.skip(",", "THEN")
+            made, held = "rest", _holding(r, s)
+            r.take("INSTEAD") if r.peek().text == "instead" else None
+        elif r.at("BUY", "LONG", "HOLD") and r.at("WHEN", ahead=1):
+            r.take("BUY", "LONG", "HOLD")  # go long when … of SPY
+            made = _asked(r, s)
+            held = _owner(made)
+        elif r.at("WHEN", "UNLESS") or _led(r):
+            made = _asked(r, s)
+            r.skip(",", "THEN", "COLON")
+            held = _holding(r, s, made)
+        else:
+            held = _holding(r, s)
+            r.take(",") if r.at("WHEN", "UNLESS", "OTHERWISE", ahead=1) else None
+            made = "rest" if r.take("OTHERWISE") else _asked(r, s)
+        if made is None or held is None or not _set(s, made, held):
+            return False
+        attempt.keep()
+        return True
+
+
+def _set(s: _Switching, made: Condition | str, held: tuple[str, ...]) -> bool:
+    if made == "rest":
+        if s.other is not None or s.rule is None:
+            return s.rule is None and s.other is None and _later(s, held)
+        s.other = held
+        return True
+    if s.rule is not None or isinstance(made, str):
+        return False
+    s.rule, s.held = made, held
+    return True
+
+
+def _later(s: _Switching, held: tuple[str, ...]) -> bool:
+    s.other = held
+    return True
+
+
+def _led(r: Reader) -> bool:
+    """SPY above its average -> hold; below -> cash: a rule before an arrow."""
+    for ahead in range(24):
+        if r.at("THEN", "COLON", ahead=ahead):
+            return ahead > 0
+        if r.at("STOP_MARK", "END", "WHEN", "HOLD", "BUY", ahead=ahead):
+            return False
     return False
 
 
-def _held(r: Reader) -> str:
-    with r.trying() as attempt:
-        r.skip(*_VERBS, ",")
-        token = r.take("SYMBOL")
-        if token is not None:
+def _asked(r: Reader, s: _Switching) -> Condition | str | None:
+    """The rule of a clause, or that it is for the rest."""
+    word = r.take("WHEN", "UNLESS")
+    if s.rule is not None and is_rest(r, s.rule):
+        return "rest"
+    made = (None if word else calendar(r)) or condition(r)
+    if made is None:
+        return None
+    made = leaves(made) if word is not None and word.kind == "UNLESS" else made
+    if s.rule is not None:
+        return "rest" if opposite_side(s.rule, made) else None
+    with r.trying() as attempt:  # … at month end
+        when = schedule(r)
+        if isinstance(when, OnSchedule) and s.when in (None, when):
+            s.when = when
             attempt.keep()
-            return token.text
-    return ""
+    return made
+
+
+def _holding(r: Reader, s: _Switching, made: Condition | str | None = None) -> tuple[str, ...] | None:
+    """hold SPY, everything in TLT, SPY and QQQ equally, cash, nothing; hold, of what the rule is about."""
+    with r.trying() as attempt:
+        said = Collected()
+        r.skip(*_VERBS, "EQUALLY")
+        if symbols(r, said):
+            r.it = Line(name="close")
+            r.take("EQUALLY")
+            r.take("INSTEAD") if r.peek().text == "instead" else None
+            attempt.keep()
+            return tuple(said.symbols)
+    with r.trying() as attempt:
+        r.skip("HOLD", "IN", "IS", "TO", "ALL_IN", "MOVES", ",")
+        if r.take(*_CASH) or r.take_all("NOT", "POSITION"):
+            r.skip("EQUITY", "IN") if r.at("EQUITY", ahead=0) else None
+            attempt.keep()
+            return ()
+    if r.at("STOP_MARK", ",", "END", "OTHERWISE", ahead=1) and r.take("HOLD", "BUY", "LONG"):
+        return _owner(made)
+    return None
+
+
+def _owner(made: Condition | str | None) -> tuple[str, ...] | None:
+    """The one instrument that a rule is about."""
+    owners = {line.symbol for line in lines_of(made)} if made is not None and not isinstance(made, str) else set()
+    return tuple(owners) if len(owners) == 1 and "" not in owners else None
+
+
+def _remark(r: Reader) -> bool:
+    """100 % each time, all in: as it is."""
+    with r.trying() as attempt:
+        r.skip("USE", "INVEST", "EQUITY")
+        made = sizing(r, spoken=True)
+        r.skip("PER_TRADE", "EVERY", "WHEN" if r.peek().text in ("each time", "every time") else "EVERY")
+        if isinstance(made, AllIn):
+            attempt.keep()
+            return True
+    return r.take("REBALANCE") is not None
 
 
 def _timed(r: Reader) -> OnSchedule | EveryBars | None:
     with r.trying() as attempt:
-        r.skip("REBALANCE", "ONLY")
+        r.skip("REBALANCE", "ONLY", "IT")
         made = calendar(r) or schedule(r)
         if isinstance(made, (OnSchedule, EveryBars)):
             attempt.keep()
-            r.skip("REBALANCE")
+            r.skip("REBALANCE", "ONLY")
             return made
     return None
 
 
+def _in_and_out(names: tuple[str, ...], rule: Condition) -> Description:
+    """In while it holds, in cash while it does not, on any bar."""
+    plan = Signals(entries=(Entry(side="long", when=rule),), exits=(Exit(side="long", when=leaves(rule)),))
+    return _own(Description(plan=plan, symbols=names))
+
+
+def _own(made: Description) -> Description:
+    names = made.symbols
+    return map_lines(made, lambda line: replace(line, symbol="") if names == (line.symbol,) else line)
+
+
 def _made(names: tuple[str, ...], other: str, rule: Condition, when: OnSchedule | EveryBars) -> Description:
     """The stronger of two, where the rule compares the same line of both; else the first with a filter."""
-    own = Description(plan=Signals(entries=(Entry(side="long", when=rule),)), symbols=names)
-    plain = map_lines(own, lambda line: _of(line, "") if names == (line.symbol,) else line).plan
+    plain = _own(Description(plan=Signals(entries=(Entry(side="long", when=rule),)), symbols=names)).plan
     assert isinstance(plain, Signals)
     only = plain.entries[0].when
     if (
@@ -148,13 +259,9 @@ def _made(names: tuple[str, ...], other: str, rule: Condition, when: OnSchedule 
         and only.level in ("above", "below")
         and only.left.symbol == ""
         and only.right.symbol == other != ""
-        and _of(only.right, "") == only.left
+        and replace(only.right, symbol="") == only.left
     ):
         plan = Rotation(count=1, rank=only.left, highest=only.level == "above", rebalance=when)
         return Description(plan=plan, symbols=(*names, other))
     plan = Rotation(count=len(names), rank=Line(name="close"), rebalance=when, only=only, otherwise=other)
     return Description(plan=plan, symbols=names)
-
-
-def _of(line: Line, symbol: str) -> Line:
-    return replace(line, symbol=symbol)

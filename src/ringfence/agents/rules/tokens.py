@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from ringfence.agents.rules.joining import arrows, numbers, signs, wholes
+from ringfence.agents.rules.joining import arrows, numbers, signs, weighted, wholes
 from ringfence.agents.rules.lexicon import COINS, NUMBER_WORDS, companies, lexicon, small_names
 from ringfence.agents.rules.naming import appositions, bracketed_names, suffixes
 from ringfence.agents.rules.recasting import recast
@@ -17,7 +17,8 @@ _STUCK = {
     "mo": "months", "y": "years", "yr": "years", "x": "times", "r": "times risk", "bps": "bps", "bp": "bps",
     "dma": "day moving average", "dema": "day ema", "ma": "moving average", "sma": "sma", "ema": "ema", "wma": "wma",
     "day": "day", "days": "days", "bar": "bar", "bars": "bars", "week": "week", "weeks": "weeks", "month": "month",
-    "months": "months", "atr": "atr", "atrs": "atr", "p": "period", "sd": "standard deviations", "pct": "percent", "usd": "dollars", "eur": "euros", "gbp": "pounds", "hrs": "hours",
+    "months": "months", "atr": "atr", "atrs": "atr", "p": "period", "sd": "standard deviations",
+    "pct": "percent", "usd": "dollars", "eur": "euros", "gbp": "pounds", "hrs": "hours",
     "hour": "hour", "hours": "hours", "mins": "minutes", "minute": "minute", "minutes": "minutes", "wks": "weeks",
     "yrs": "years", "year": "year", "years": "years", "period": "period", "periods": "periods",
 }  # fmt: skip
@@ -120,7 +121,8 @@ def _cut(text: str) -> list[Token]:
         kind, found = match.lastgroup or "ODD", match.group()
         kind = next(k for k in _KINDS if match[k] is not None)
         start, end = match.span()
-        if found == "." and made and made[-1].text in _ABBREVIATED and re.match(r"\s*[a-z0-9(,]", text[end:]):
+        short = found == "." and bool(made) and made[-1].text in _ABBREVIATED
+        if short and (made[-1].text == "vs" or re.match(r"\s*[a-z0-9(,]", text[end:])):
             continue
         made += _token(kind, found, start, end, loud, made)
     return made
@@ -222,7 +224,7 @@ def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
             continue
         made.append(_single(token, known, called=bool(made) and _asks_ticker(made)))
         i += 1
-    return recast(signs(arrows(numbers(appositions(wholes(made))))))
+    return recast(signs(arrows(numbers(appositions(weighted(wholes(made)))))))
 
 
 def _company(words: list[Token], i: int) -> tuple[int, str]:

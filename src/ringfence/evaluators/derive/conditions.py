@@ -139,7 +139,9 @@ class Reader:
             made &= compare(values[0], values[1])
         return made
 
-    def _calendar(self, what: m.OnSchedule | m.EveryBars | m.OnWeekdays | m.InHours | m.InMonths | m.MonthDays) -> Flags:
+    def _calendar(
+        self, what: m.OnSchedule | m.EveryBars | m.OnWeekdays | m.InHours | m.InMonths | m.MonthDays
+    ) -> Flags:
         grid = self.grid
         if isinstance(what, m.EveryBars):
             known = grid.known(self.counted)
@@ -198,7 +200,9 @@ def _months(days: Ints) -> Ints:
 
 
 def _day_of_month(days: Ints) -> Ints:
-    made: Ints = days - days.astype("datetime64[D]").astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) + 1
+    made: Ints = (
+        days - days.astype("datetime64[D]").astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) + 1
+    )
     return made
 
 

@@ -76,9 +76,18 @@ def weights_of(description: m.Description, bars: Bars) -> Weights:
     if isinstance(plan, m.Rotation):
         only = plan.only
         fit = {} if only is None else {s: Reader(grid, s, bars.symbols[0]).truth(only) for s in symbols}
-        return Ranked(due, plan, {symbol: grid.value(plan.rank, symbol) for symbol in symbols}, fit)
+        ranks = {s: sum_of([grid.value(one, s) for one in (plan.rank, *plan.also)]) for s in symbols}
+        return Ranked(due, plan, ranks, fit)
     shares = [weight / 100 for weight in plan.weights] or [1 / len(symbols)] * len(symbols)
     return Fixed(due, dict(zip(symbols, shares)))
+
+
+def sum_of(lines: list[Floats]) -> Floats:
+    """Several lines rank by their average, which their sum ranks like."""
+    made = lines[0]
+    for one in lines[1:]:
+        made = made + one
+    return made
 
 
 def check_weights(wanted: Weights, run: Run, bars: Bars) -> Findings:

@@ -174,11 +174,17 @@ def _rebalance(when: OnSchedule | EveryBars | None) -> list[str]:
 def _rotation(plan: Rotation, description: Description) -> list[str]:
     among = "every instrument" if description.every else listed(description.symbols)
     order = "highest" if plan.highest else "lowest"
-    said = [f"Hold the {plan.count} of {among} with the {order} {line_words(plan.rank)}", *_rebalance(plan.rebalance)]
+    said = [f"Hold the {plan.count} of {among} with the {order} {_ranked(plan)}", *_rebalance(plan.rebalance)]
     if plan.only:
         asked = "Of the chosen only those" if plan.chosen_first else "Only those"
         said.append(f"{asked} for which {condition(plan.only)}")
     return [*said, f"Otherwise hold {plan.otherwise}"] if plan.otherwise else said
+
+
+def _ranked(plan: Rotation) -> str:
+    return (
+        f"average of {listed([line(one) for one in (plan.rank, *plan.also)])}" if plan.also else line_words(plan.rank)
+    )
 
 
 def _pair(plan: Pair, symbols: Sequence[str]) -> str:

@@ -329,6 +329,7 @@ class Rotation:
 
     count: int
     rank: Line
+    also: tuple[Line, ...] = ()  # ranked by the average of these and `rank`
     highest: bool = True
     rebalance: OnSchedule | EveryBars = field(default_factory=lambda: OnSchedule(every="month"))
     only: Condition | None = None  # those for which this does not hold are passed over

@@ -49,9 +49,9 @@ def rotation_code(description: Description, program: Program) -> str:
     assert isinstance(plan, Rotation)
     program.class_name = "Rotation"
     names = program.names
-    names.declare([plan.rank, *lines_of(plan.only)] if plan.only else [plan.rank])
+    names.declare([plan.rank, *plan.also, *(lines_of(plan.only) if plan.only else ())])
     says = Expressions(names=names, data="self.data[symbol]", functions=program.functions)
-    rank = says.value(plan.rank)
+    rank = " + ".join(says.value(one) for one in (plan.rank, *plan.also))  # their sum ranks as their average does
     program.started = ["self.invested = False"]
     due = ["not self.invested", _due(plan.rebalance, program)]
     most = len(program.symbols) or plan.count * 2

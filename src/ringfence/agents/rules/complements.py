@@ -1,0 +1,58 @@
+"""What is left where a rule does not hold, and the words for it: if it isn't, when it is below."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ringfence.agents.rules.reader import Reader
+from ringfence.trade.description.model import AllOf, Compare, Condition, InMonths, Level, Not
+
+_OTHER: dict[Level, tuple[Level, ...]] = {
+    "above": ("below", "at_most"), "at_least": ("below", "at_most"), "below": ("above", "at_least"),
+    "at_most": ("above", "at_least"),
+}  # fmt: skip
+_ENDS = ("END", "STOP_MARK", ",", "THEN", "COLON", "HOLD", "BUY", "LONG", "EXIT", "INVEST", "AND", "ROTATE", "EQUITY")
+_SUBJECTS = ("IT", "SYMBOL", "PRICE", "CLOSE", "IS", "CLOSES", "MOVES", "BACK")
+
+
+def leaves(rule: Condition) -> Condition:
+    """What holds wherever the rule does not."""
+    return rule.part if isinstance(rule, Not) else Not(part=rule)
+
+
+def opposite_side(rule: Condition, other: Condition) -> bool:
+    """Whether the other is for all that the rule leaves: below the same line, the other months of the year.
+
+    That the two may be equal is left to the rule's own words.
+    """
+    if isinstance(rule, Compare) and isinstance(other, Compare):
+        return (rule.left, rule.right) == (other.left, other.right) and other.level in _OTHER[rule.level]
+    months, rest = _months(rule), _months(other)
+    if months and rest:
+        return not months & rest and len(months | rest) == 12
+    return other == leaves(rule)
+
+
+def _months(rule: Condition) -> set[int]:
+    """Those of a season, whatever it says of its last day."""
+    if isinstance(rule, AllOf) and len(rule.parts) == 2 and isinstance(rule.parts[1], Not):
+        rule = rule.parts[0]
+    return set(rule.months) if isinstance(rule, InMonths) else set()
+
+
+def is_rest(r: Reader, rule: Condition) -> bool:
+    """After when: it isn't; it is below (it, that); not."""
+    with r.trying() as attempt:
+        r.skip(*_SUBJECTS)
+        if r.take("NOT") and r.at(*_ENDS):
+            attempt.keep()
+            return True
+        word = r.take("ABOVE", "BELOW")
+        r.take("IT")
+        if word is None or not r.at(*_ENDS) or not isinstance(rule, Compare):
+            return False
+        side: Level = "above" if word.kind == "ABOVE" else "below"
+        if opposite_side(rule, replace(rule, level=side)):
+            attempt.keep()
+            return True
+    return False
