@@ -239,7 +239,9 @@ def _clauses(tokens: Sequence[Token], part: _Part, text: str) -> Iterator[_Part]
     for n in commas:
         one = _Part(first=part.first, last=n, mark=",")
         said = one.said(tokens, text).lower()
-        if n == part.first or not (_bare(tokens, one) or _asks(tokens, one, said)) or not GREETED.match(said):
+        closes = CLOSING.fullmatch(said) is not None  # that's all, but use …
+        talks = (_bare(tokens, one) or _asks(tokens, one, said)) and GREETED.match(said)
+        if n == part.first or not (closes or talks):
             break
         lead = n
     if lead:

@@ -106,11 +106,25 @@ def prefixed(r: Reader, said: Collected) -> bool:
     if when is None or (bare and not _ordered(r)):
         return False
     r.take("STOP_MARK") if bare and r.peek().text == "?" else None
-    r.skip(",", "THEN", "COLON", "DASH")
+    r.skip(",", "THEN", "COLON", "DASH", "TO")
     if entry(r, said, when):
         r.lead = when if isinstance(when, (InHours, OnWeekdays)) else r.lead
         return True
-    return leave(r, said, when)
+    return leave(r, said, when) or _held(r, said, when)
+
+
+def _held(r: Reader, said: Collected, when: Condition) -> bool:
+    """When …, I want to own it: in when it is so, and out when it is not, where no exit is named."""
+    first = r.i
+    if not r.take("HOLD") or after_bars(r, held=True) is not None:
+        return False
+    _object(r, said, first)
+    if not r.at("END", "STOP_MARK", ",", "AND", "USE"):
+        return False
+    said.entries.append(Entry(side="long", when=when))
+    said.held += [when] if when not in said.held else []
+    r.entry = when
+    return True
 
 
 def _ordered(r: Reader) -> bool:

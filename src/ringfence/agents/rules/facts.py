@@ -122,6 +122,13 @@ _COSTS = tuple(
 )
 
 
+_ZONE = re.compile(
+    r"(?:\b(?:in|on)\s+)?\b(?:new\s+york|eastern(?:\s+(?:standard|daylight))?|us|exchange|market|chicago|london|local)\s+time\b|"
+    r"(?<=\d\d)\s+(?:ET|EST|EDT|NY\s+time)\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     start: int
@@ -133,7 +140,7 @@ def set_apart(text: str) -> tuple[str, tuple[str, ...]]:
     """The text with its facts and the marks of its lists blanked, each word at its old place; and a notice of each."""
     notices: list[str] = []
     plain = _unlisted(text)
-    for find in (_dates, _lately, _costs, _cash):
+    for find in (_dates, _lately, _costs, _cash, _zones):
         for fact in find(plain):
             said = plain[fact.start : fact.end].strip()
             notices.append(f'"{said}" is no rule of the strategy: {fact.notice}')
@@ -203,6 +210,10 @@ def _dates(text: str) -> Iterator[Fact]:
         return f"give it as {' '.join(said)}"
 
     return _found(text, _DATES, made)
+
+
+def _zones(text: str) -> Iterator[Fact]:
+    return _found(text, (_ZONE,), lambda match: "give it data whose times are in that zone")
 
 
 def _lately(text: str) -> Iterator[Fact]:

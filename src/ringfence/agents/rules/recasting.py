@@ -55,6 +55,17 @@ _RULES = (
     ("INVEST=take/taking NUM PERCENT >GAIN|LOSS", "EXIT 2 3"),
     ("NOT INVEST=take/taking|RISK ABOVE NUM PERCENT >LOSS", "STOP 4 5"),
     ("EXIT=for exit/for exits/as exit ,", "1 COLON"),
+    # RSI above 50: in. In at a 10-day low. …. Buy. When it crosses below, close.
+    ("<COLON|THEN|DASH IN >STOP_MARK|,|END", "BUY"),
+    ("<STOP_MARK|COLON|END|,|SYMBOL IN >AT", "BUY"),
+    ("STOP_MARK=. BUY|SHORT|SELL|EXIT|COVER >STOP_MARK", "THEN 2"),
+    ("<,|THEN|COLON CLOSE=close >STOP_MARK|END", "EXIT"),
+    # A stop of 6 % should apply; keep a 10 % stop; its own average; a long-only strategy for Walmart
+    ("IS? USE=apply/applies/applied/used >STOP_MARK|,|END", ""),
+    ("HOLD=keep/keeping/maintain NUM PERCENT STOP|TRAIL", "USE 2 3 4"),
+    ("<ABOVE|BELOW|OF|AND|THROUGH HOLD=own >NUM|SMA|EMA|AVERAGE|RSI", "ITS"),
+    ("LONG_ONLY|SHORT_ONLY STRATEGY FOR|ON|IN SYMBOL >STOP_MARK|COLON|,", "4 , 1"),
+    ("STOCKS=etf/fund/stock/name >CLOSES|CROSS|RISES|FALLS|IS", "PRICE"),
     # Hourly Ethereum, 15-minute QQQ bars: the bars after what is traded
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL BAR|CHART", "3 2 4"),
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL >STOP_MARK|COLON|,", "3 2 BAR"),

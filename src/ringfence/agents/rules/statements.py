@@ -183,6 +183,7 @@ def _universe(r: Reader, said: Collected) -> bool:
         only = frame(r, bare=True) or r.take("ONLY") is not None
         return only or r.take("COLON") is not None or r.at("STOP_MARK", "END", ",", *_ORDERS) or _goes_on(r, said)
     count = r.take("NUM") if verb.kind == "TRADE" else None
+    r.take("ONLY") if r.at("SYMBOL", ahead=1) else None
     r.skip("STOCKS", "INDEPENDENTLY")
     r.take("USE")
     made = sizing(r)

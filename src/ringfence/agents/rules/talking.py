@@ -75,6 +75,9 @@ TOLD = re.compile(
         "interested, looking, backtest, test, testing, tests, run, simulate, evaluate, try, trying, happens, happened",
         "result, results, outcome, idea, plan, rule, rules, method, system, strategy, approach, goal, setup, trick",
         "follows, following, need, needs, please, explore, study, examine, investigate, analyse, analyze, used, uses",
+        "student, trader, investor, client, somebody, someone, one, people, friend, father, mother, colleague, boss",
+        "uncle",
+        "professor, teacher, grandfather, brother, sister, neighbour, neighbor, mentor, coach, desk, customer",
         "hypothesis, theory, question, request, experiment, exercise, teach, learn",
     )
     + r"\b"

@@ -117,6 +117,7 @@ def _cut(text: str) -> list[Token]:
     made: list[Token] = []
     loud = not re.search(r"[a-z]", text)  # all in capitals: then capitals mark no ticker
     plain = re.sub(r"(?<!-)--(?![->])", " ,", text.translate(_ALIKE))
+    plain = re.sub(r"\b([ie])\.([eg])\.", r"\1\2  ", plain, flags=re.IGNORECASE)  # i.e.
     for match in _PATTERN.finditer(plain):
         kind, found = match.lastgroup or "ODD", match.group()
         kind = next(k for k in _KINDS if match[k] is not None)
@@ -167,6 +168,8 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
         low, capital = low[:-2], found[:-2].isupper() and not loud
     elif low.endswith("s'"):
         low = low[:-1]
+    if low in ("noon", "midday"):
+        return [one("TIME", text="12:00")]
     if low == "min" and before and before[-1].kind == "NUM":
         low = "minute"
     return [one("Word" if capital else "Name" if found[0].isupper() else "word", text=low)]
@@ -197,7 +200,7 @@ def _money(text: str) -> float:
 
 def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
     """Phrases of the lexicon become one canonical token each, fillers go, capitals that are left are tickers."""
-    tokens = bracketed_names(tokens)
+    tokens = _paid(bracketed_names(tokens))
     words = [
         t
         for t, after in zip(tokens, [*tokens[1:], None], strict=True)
@@ -225,6 +228,15 @@ def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
         made.append(_single(token, known, called=bool(made) and _asks_ticker(made)))
         i += 1
     return recast(signs(arrows(numbers(appositions(weighted(wholes(made)))))))
+
+
+def _paid(tokens: list[Token]) -> list[Token]:
+    """6 % from my price: the price that was paid, and not any price."""
+    made = list(tokens)
+    for n in range(1, len(made)):
+        if made[n].text == "price" and made[n - 1].text in ("my", "our", "your"):
+            made[n - 1] = replace(made[n - 1], text="entry")
+    return made
 
 
 def _company(words: list[Token], i: int) -> tuple[int, str]:
