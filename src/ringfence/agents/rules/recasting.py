@@ -67,6 +67,7 @@ _RULES = (
     ("LONG_ONLY|SHORT_ONLY STRATEGY FOR|ON|IN SYMBOL >STOP_MARK|COLON|,", "4 , 1"),
     ("STOCKS=etf/fund/stock/name >CLOSES|CROSS|RISES|FALLS|IS", "PRICE"),
     ("SYMBOL , DAILY=daily|HOURLY|WEEKLY=weekly >COLON|STOP_MARK|,", "1 3 BAR"),
+    ("OTHERWISE=if it not/when it not/if not MOVES|REACHES|HAPPENS|RETURNS BACK?", "WHEN NOT_YET"),  # if it has not come back
     # Hourly Ethereum, 15-minute QQQ bars: the bars after what is traded
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL BAR|CHART", "3 2 4"),
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL >STOP_MARK|COLON|,", "3 2 BAR"),
