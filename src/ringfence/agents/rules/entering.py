@@ -11,7 +11,7 @@ from ringfence.agents.rules.crosses import GOLDEN, two_averages
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import guard
 from ringfence.agents.rules.lasting import after_bars
-from ringfence.agents.rules.leaving import leave
+from ringfence.agents.rules.leaving import if_unmet, leave
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.nominals import moved_so
 from ringfence.agents.rules.opening import opening, side_of_verb
@@ -296,6 +296,11 @@ def hold(r: Reader, said: Collected) -> bool:
     r.skip("IT", "POSITION", "EVERY_SYMBOL")
     bars = after_bars(r, held=True)
     if bars is not None:
+        if_unmet(r, said, first)
+        if r.at("OR") and r.at("UNTIL", "WHEN", ahead=1):
+            r.take("OR")
+            r.take("UNTIL")  # for 10 days or until RSI is above 70
+            return leave(r, said, None, verb=False) and said.guards.set(r, "time_stop_bars", bars, first)
         return said.guards.set(r, "time_stop_bars", bars, first)
     if r.take("UNTIL"):
         return leave(r, said, None, verb=False)

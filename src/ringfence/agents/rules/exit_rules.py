@@ -31,6 +31,7 @@ def rule(r: Reader, *, bare: bool) -> Condition | None:
                 return None
         if r.take("COLON", "IS"):
             word = word or r.peek(-1)
+            r.take("USE")
         if r.take("OPPOSITE"):
             attempt.keep()
             return opposite(r, r.entry, first)

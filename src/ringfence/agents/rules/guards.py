@@ -50,7 +50,8 @@ def distance(r: Reader, *, price: bool = True) -> Distance | None:
             value = token.value if token.kind == "NUM" else 2 if token.kind == "TWICE" else 3
             r.take("TIMES")
             r.take("OF")
-            if r.take("RISK"):
+            timed = r.peek(-1).kind in ("TIMES", "TWICE", "TRIPLE", "OF")
+            if r.take("RISK") or (timed and r.take("STOP")):
                 r.take("STOP")
                 attempt.keep()
                 return Distance(kind="risk", value=value)
@@ -144,6 +145,7 @@ def guard(r: Reader, g: Guarding) -> bool:
     ) or _time_stop(r, g)
 
 
+_ENDING = ("END", "STOP_MARK", ",", "AND", "OR", "WHICHEVER_FIRST")
 _BETWEEN = ("AT", "OF", "IS", "BY", "COLON", "EQUALS", "USE", "TO", "ON", "FOR", "PER_TRADE", "MOVES")
 
 
@@ -161,12 +163,12 @@ def _noun_first(r: Reader, g: Guarding) -> bool:
         _called_risk(r)
         r.skip(*_BETWEEN)
         rest = r.take("REST") is not None or rest
-        r.skip("AT", "OF", "BY", "WHEN", "IT", "IS", "RISES", "FALLS", "GAIN", "LOSS", "POSITION")
+        r.skip("AT", "OF", "BY", "WHEN", "IT", "IS", "RISES", "FALLS", "GAIN", "LOSS", "POSITION", "MOVES")
         r.skip("PRICE", "AT", "BY") if token.kind == "TRAIL" else None
         _entry_and(r)
         r.take("MINUS") if token.kind in ("STOP", "STOP_SET") else None
         r.take("PER_TRADE")
-        far = distance(r, price=not r.at("MONEY") or not _below_entry(r))
+        far = distance(r, price=not r.at("MONEY") or not _below_entry(r)) or _twice_that(r, g, token.kind)
         if far is None:
             return False
         kind = token.kind
@@ -179,6 +181,14 @@ def _noun_first(r: Reader, g: Guarding) -> bool:
         rest = _of_rest(r) or rest
         attempt.keep()
         return _record(r, g, kind, far, first, rest=rest)
+
+
+def _twice_that(r: Reader, g: Guarding, kind: str) -> Distance | None:
+    """my stop is 5 % and my target is twice that."""
+    if kind != "TARGET" or g.stop is None or not r.at("TWICE", "TRIPLE") or not r.at(*_ENDING, ahead=1):
+        return None
+    token = r.take("TWICE", "TRIPLE")
+    return Distance(kind="risk", value=2 if token is not None and token.kind == "TWICE" else 3)
 
 
 def _called_risk(r: Reader) -> None:
@@ -206,7 +216,7 @@ def _and_trails(r: Reader) -> bool:
 def _entry_and(r: Reader) -> None:
     """entry minus 2 ATR, entry + 4 ATR."""
     with r.trying() as attempt:
-        if r.take("BUY", "ENTRY_PRICE") and (r.take("PRICE") or True) and r.take("MINUS", "DASH", "AND"):
+        if r.take("BUY", "ENTRY_PRICE") and (r.take("PRICE") or True) and r.take("MINUS", "DASH", "AND", "COLON"):
             attempt.keep()
 
 
@@ -219,10 +229,10 @@ def _tail(r: Reader) -> None:
         with r.trying() as attempt:
             if r.take("ON", "FOR") and r.take("IT", "POSITION", "PER_TRADE", "TRADE", "EVERY_SYMBOL"):
                 attempt.keep()
-        r.take("PER_TRADE", "SINCE_ENTRY", "AWAY")
-        ending = r.at("END", "STOP_MARK", ",", "AND", "OR", "WHICHEVER_FIRST", ahead=1)
-        if ending:
-            r.take("FALLS") if r.peek().text == "down" else None
+        r.take("PER_TRADE", "SINCE_ENTRY", "AWAY", "AGAINST_ME")
+        if r.at(*_ENDING, ahead=1):
+            r.take("FALLS", "RISES") if r.peek().text in ("down", "up") else None
+            r.take("ONLY")
             r.take("BOTH_CASES", "EITHER_WAY", "INDEPENDENTLY")
             r.take("USE") if r.peek().text in ("apply", "applies") else None
             r.take("WHEN") if r.peek().text == "in case" else None  # just in case
@@ -257,9 +267,16 @@ def _atr_first(r: Reader, g: Guarding) -> bool:
 
 
 def _plain(r: Reader, g: Guarding) -> bool:
-    """profit 10 %, loss: 5 %, as a clause of its own."""
+    """profit 10 %, loss: 5 %, no more than a 10 % loss, as a clause of its own."""
     first = r.i
     with r.trying() as attempt:
+        if r.take("AT_MOST"):
+            far = distance(r, price=False)
+            if far is None or not r.take("LOSS"):
+                return False
+            attempt.keep()
+            _tail(r)
+            return _record(r, g, "STOP", far, first, rest=False)
         token = r.take("GAIN", "LOSS", "REWARD")
         if token is None or token.text not in ("profit", "gain", "loss", "reward"):
             return False
@@ -286,16 +303,21 @@ def _distance_first(r: Reader, g: Guarding) -> bool:
     with r.trying() as attempt:
         far = distance(r, price=False)
         r.take("GAIN", "RISES")
-        token = r.take("STOP", "TARGET", "TRAIL") if far is not None else None
-        if far is None or token is None:
+        token = r.take("STOP", "TARGET", "TRAIL", "STOP_HIT") if far is not None else None
+        if far is None or token is None or " or " in token.text:
+            return False
+        kind = token.kind
+        if kind == "STOP_HIT":  # a 5 % stop is hit
+            kind = {"stop": "STOP", "target": "TARGET", "trailing": "TRAIL"}.get(token.text.split()[0], "")
+        if not kind:
             return False
         r.take("STOP")
-        if token.kind == "TRAIL":
+        if kind == "TRAIL":
             from_best(r, far)
         _tail(r)
         rest = _of_rest(r)
         attempt.keep()
-        return _record(r, g, token.kind, far, first, rest=rest)
+        return _record(r, g, kind, far, first, rest=rest)
 
 
 def _record(r: Reader, g: Guarding, kind: str, far: Distance, first: int, *, rest: bool) -> bool:

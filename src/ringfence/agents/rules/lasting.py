@@ -58,13 +58,14 @@ def after_bars(r: Reader, *, held: bool = False) -> int | None:
             or (r.take_all("WHEN", "NEITHER_HIT") and r.take("IN", "AFTER", "FOR"))
             or (r.take("IN") if r.at("NUM", ahead=1) and r.at(*UNITS, ahead=2) else None)
             or (r.take("AT") and r.take("LAST"))  # at the end of 15 days
+            or (r.take("ON") if r.at("SINCE_ENTRY", ahead=3) else None)  # on the 10th day after entry
         )
         r.skip("AT_MOST", "HOLD", "IT", "FOR", "HIGHEST")
         bars = period(r)
         if bars is None or r.at("CONSECUTIVE") or (asked and not (waited or r.at("HAVE_PASSED", "LATER"))):
             return None
-        if _counted(r) or word or held or waited:
-            _told_again(r, bars)
+        _told_again(r, bars)
+        if _counted(r) or (word and word.kind != "ON") or held or waited:
             _counted(r)
             attempt.keep()
             return bars

@@ -31,7 +31,7 @@ _VERBS = ("SELL", "EXIT", "COVER", "TARGET", "REST", "HALF", "THIRD", "QUARTER",
 _AFTER_CLOSE = (
     "POSITION", "IT", "AT", "WHEN", "AFTER", "HALF", "THIRD", "QUARTER", "REST", "USE", "ON", "EITHER", "BOTH"
 )  # fmt: skip
-_AT_LINE = ("TARGET", "EXIT", "SELL", "REST", "COVER", "TRAIL")
+_AT_LINE = ("TARGET", "EXIT", "SELL", "REST", "COVER", "TRAIL", "HALF", "THIRD", "QUARTER", "CLOSE")
 _ENDS = ("END", "STOP_MARK", ",", "OR", "AND", "USE", "WHICHEVER_FIRST", ")", "THEN")
 _SHARES = ("HALF", "THIRD", "QUARTER", "REST", "ANOTHER")
 
@@ -141,11 +141,15 @@ def reasons(
         with r.trying() as attempt:
             comma = read and r.take(",") is not None
             joined = read and r.take("OR") is not None
+            if read and r.at("OTHERWISE") and r.at("AFTER", "AT", ahead=1):
+                joined = r.take("OTHERWISE") is not None  # else after 20 days
             if read and not joined and not comma:
                 break
             listed = comma and not joined
             r.take(",") if joined else None
-            r.take("OTHERWISE") if joined and r.peek().text == "failing that" else None
+            if joined and r.peek().text.startswith("failing") and r.take("OTHERWISE"):
+                r.take(",")
+            r.take("ON", "AT", "BY") if not read and r.at("WHICHEVER_FIRST", ahead=1) else None
             r.take("WHICHEVER_FIRST") if not read else None
             r.take("COLON") if r.peek(-1).kind == "WHICHEVER_FIRST" else None
             r.take("EITHER") or (r.take("AT") if r.at("EITHER", ahead=1) and r.take_all("AT", "EITHER") else None)
@@ -180,6 +184,8 @@ def _goes_on_listing(r: Reader) -> bool:
     for n in range(12):
         if r.at("OR", ahead=n):
             return True
+        if r.peek(n).text == "entry":
+            continue
         if r.at("END", "STOP_MARK", "BUY", "SELL", "EXIT", "SHORT", "LONG", "COVER", "USE", "REST", ahead=n):
             return False
         if r.at("WHICHEVER_FIRST", ahead=n):
@@ -278,8 +284,15 @@ def _time_only(told: Collected) -> bool:
     return told.guards.stop is None and told.guards.trail is None
 
 
-def _if_unmet(r: Reader, said: Collected, first: int) -> None:
+def if_unmet(r: Reader, said: Collected, first: int) -> None:
     """after 10 days if it never gets there, 10 days later unless the 3 % stop is hit earlier."""
+    with r.trying() as attempt:
+        if r.peek().text == "if not" and r.take("OTHERWISE"):
+            r.skip("HAPPENS", "MOVED_BY")
+            if r.at(*_ENDS):
+                said.unmet = True
+                attempt.keep()
+                return
     with r.trying() as attempt:
         if r.take("WHEN") and (
             r.take("NOT_YET", "NEITHER_HIT")
@@ -316,7 +329,7 @@ def _measured(
         bars = after_bars(r) or (listed_bars(r) if listed else None)
         if bars is not None and portion is None:
             attempt.keep()
-            _if_unmet(r, said, first)
+            if_unmet(r, said, first)
             return said.guards.set(r, "time_stop_bars", bars, first)
     with r.trying() as attempt:
         r.take("WHEN") if r.at("STOP", "TRAIL", "TARGET", "NUM", "ATR", ahead=1) and _hit_later(r) else None

@@ -68,6 +68,23 @@ _RULES = (
     ("STOCKS=etf/fund/stock/name >CLOSES|CROSS|RISES|FALLS|IS", "PRICE"),
     ("SYMBOL , DAILY=daily|HOURLY|WEEKLY=weekly >COLON|STOP_MARK|,", "1 3 BAR"),
     ("OTHERWISE=if it not/when it not/if not MOVES|REACHES|HAPPENS|RETURNS BACK?", "WHEN NOT_YET"),  # if it has not come back
+    ("EXIT , APART ,", "1"),
+    ("<STOP_MARK|,|AND|END|THEN MOVES=go/gone >WHEN", "EXIT"),  # I let go when …, I'm gone when …
+    ("POSITION|TRADE|IT IS HOLD >FOR|UNTIL", "HOLD"),
+    (f"<STOP_MARK|,|AND|END IS=trades IS {_CLOSED} >{_GOES_ON}", "EXIT"),
+    ("IS EXIT=exit/exit signal/out/only exit >END|STOP_MARK|,", "THEN 2"),  # RSI above 70 is my exit
+    ("AND EXIT=out >END|STOP_MARK", "THEN 2"),
+    ("IS=remaining >NUM|HALF|THIRD|QUARTER|POSITION|SHARES", "REST"),
+    ("ON NUM WHEN=day after/bar after BUY=entry/entries/buying", "AFTER 2 DAY"),  # on the 10th day after entry
+    ("FROM TOP >END|STOP_MARK|,|OR|AND", "1 PEAK"),
+    # 1R = 2 ATR; 2N where N = ATR(20); a fixed 5 % stop; exit at 1.5R where the stop is 4 %
+    ("NUM=1/one TIMES RISK EQUALS|IS|COLON >NUM|STOP", ""),
+    ("NUM AND=n STOP WHEN=where AND=n IS|EQUALS|COLON ATR ( NUM )", "1 7 8 9 10 3"),
+    ("NUM AND=n WHEN=where AND=n IS|EQUALS|COLON ATR ( NUM )", "1 6 7 8 9"),
+    ("NUM AND=n STOP WHEN=where AND=n IS|EQUALS NUM DAY|BAR ATR", "1 7 8 9 3"),
+    ("UNKNOWN=fixed NUM PERCENT|ATR STOP|TARGET", "2 3 4"),
+    ("WHEN=where >STOP", ","),
+    ("TRAIL , >TRAIL", ""),  # a chandelier exit, i.e. a trailing stop of 3 ATR
     # Hourly Ethereum, 15-minute QQQ bars: the bars after what is traded
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL BAR|CHART", "3 2 4"),
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL >STOP_MARK|COLON|,", "3 2 BAR"),

@@ -99,7 +99,7 @@ def _remark(r: Reader, said: Collected) -> bool:
         said.remarks |= marks(r.peek(-1).text)
     elif r.at("NEXT_OPEN", "DEFAULTS") and r.at("END", "STOP_MARK", ",", "AND", ahead=1):
         r.take("NEXT_OPEN", "DEFAULTS")  # as it is anyway
-    elif r.take("NO_OTHER_EXIT") or _without(r, said):
+    elif r.take("NO_OTHER_EXIT") or r.take_all("IS", "NO_OTHER_EXIT") or _without(r, said):
         pass
     elif (r.peek().text not in _SIDES and r.take("INDEPENDENTLY", "SAME_RULES")) or _either_way(r, said):
         pass  # each instrument has a position of its own anyway

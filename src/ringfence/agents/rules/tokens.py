@@ -37,7 +37,8 @@ _NAMES = "rsi|sma|ema|wma|ma|atr|adx|cci|roc|mfi|vwap|bb|macd|mom"
 _COUNTED = "tp|sl|top|day|bar|week|vol|stop|target|level|rule|step|ex|leg|entry|exit|q|r|di|williams|stoch|hma|don|kc"
 _PATTERN = re.compile(
     rf"""
-      (?P<LISTED>\b\d{{4,6}}\.[A-Z]{{1,2}}\b)
+      (?P<LATIN>(?i:\bi\.\s?e\.|\be\.\s?g\.|\bi\.e\b|\be\.g\b),?)
+    | (?P<LISTED>\b\d{{4,6}}\.[A-Z]{{1,2}}\b)
     | (?P<TIME>\d{{1,2}}:\d{{2}}(\s*[ap]\.?m\b\.?)? | \d{{1,2}}\s*[ap]m\b)
     | (?P<MONEY>(?:[$€£₹¥]|(?:Rs\.?|INR|USD|EUR|GBP|US\$)(?=\s?\d))\s*\d[\d,]*(\.\d+)?\s*([kK]|mm?|M)?\b)
     | (?P<WITH>(?i:w/o?)(?=[\s\d]))
@@ -62,7 +63,7 @@ _PATTERN = re.compile(
     re.VERBOSE,
 )
 _KINDS = (
-    "LISTED", "TIME", "MONEY", "WITH", "FRAME", "CASHTAG", "NUM", "PARTED", "INDEX", "PAIRED", "NAMED", "WORD",
+    "LATIN", "LISTED", "TIME", "MONEY", "WITH", "FRAME", "CASHTAG", "NUM", "PARTED", "INDEX", "PAIRED", "NAMED", "WORD",
     "SMILE", "MARK", "SPACE", "ODD",
 )  # fmt: skip
 _ALIKE = str.maketrans(
@@ -134,7 +135,7 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
         return Token(kind=kind, text=text, start=start, end=end, value=value)
 
     low = found.lower()
-    if kind in ("SPACE", "SMILE"):
+    if kind in ("SPACE", "SMILE", "LATIN"):
         return []
     if kind == "TIME":
         return [one("TIME", text=_clock(low))]

@@ -28,11 +28,16 @@ _ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
 def unhit(r: Reader, said: Collected) -> bool:
     """If neither is hit in 20 days close it. If it is still open after 20 days, sell. Close it … if neither is hit."""
     first = r.i
-    if not r.take("WHEN") and not (r.i and r.peek(-1).text in ("and if", "and when")):
+    unless = r.take("OTHERWISE") if r.peek().text in ("if not", "if it is not") else None  # if that has not happened
+    if unless is None and not r.take("WHEN") and not (r.i and r.peek(-1).text in ("and if", "and when")):
         return False
     bars = _within(r)
     r.skip("IT", "POSITION", "IS", "TRADE")
-    named = r.take("NEITHER_HIT", "NOT_YET", "NOT") or (r.take("OPEN", "IN") if r.peek(-1).text == "still" else None)
+    still = r.peek(-1).text.endswith("still")
+    named = r.take("NEITHER_HIT", "NOT_YET", "NOT") or (r.take("OPEN", "IN") if still else None)
+    if unless is not None:
+        r.skip("HAPPENS", "MOVED_BY")
+        named = replace(unless, kind="NOT_YET")
     if named is None:
         return False
     if named.kind == "NOT_YET" or named.kind == "NOT" or named.text in ("nothing happens", "nothing has happened"):
