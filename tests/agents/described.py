@@ -171,6 +171,8 @@ def guards(draw: st.DrawFn) -> m.Guards:
         for portion in draw(st.sampled_from(((), (), (50,), (25, 25), (40, 60))))
     )
     trail = draw(st.none() | st.builds(m.Trail, distance=distances, rest=st.booleans() if partials else st.just(False)))
+    if trail is not None and draw(st.booleans()):
+        trail = replace(trail, best="close" if trail.distance.kind == "percent" else "price")
     return m.Guards(
         stop=stop,
         target=draw(st.none() | targets),

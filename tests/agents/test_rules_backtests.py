@@ -37,6 +37,8 @@ SAMPLED = (
     "Buy when price touches the lower Bollinger band, sell when price touches the upper Bollinger band",
     "Go long if price breaks above the 20-day high, stop 2 ATR, target 3 ATR, risk 1% per trade",
     "Buy when close > SMA 50, trail by 3 ATR",
+    "Buy when close > SMA 50, trail a stop 5% below the highest close since entry",
+    "Buy when close > SMA 50, trailing stop 3 ATR from the highest high since entry",
     "Buy when RSI < 40. Sell a third at 5%, a third at 10% and the rest at 15%. Stop loss 8%.",
     "Buy when RSI < 40. Sell half when RSI is above 50 and the rest when RSI is above 60.",
     "Buy when RSI < 40, sell after 10 days or when RSI > 70",
@@ -303,6 +305,29 @@ def test_the_rest_is_trailed_when_a_part_has_been_sold_and_not_before(sandbox: S
         levels = 0.97 * np.maximum.accumulate(c["high"][first:at])
         assert trade.exit_price == pytest.approx(min(levels[-1], c["open"][at]))
         assert (c["low"][first + 1 : at] > levels[:-1])[start:].all()
+
+
+def test_a_trailing_stop_may_hang_from_the_best_close(sandbox: Sandbox) -> None:
+    bars = sample("GOOG", end="2006-01-01")
+    c = columns(bars)
+    run = tried(sandbox, "Buy when RSI is below 45, trail a stop 6% below the highest close since entry", bars)
+    place = {int(time): n for n, time in enumerate(c["time"])}
+    left = [trade for trade in run.trades if trade.exit_time is not None and trade.exit_reason == "stop"]
+    assert len(left) > 5
+    for trade in left:
+        first, at = place[trade.entry_time], place[trade.exit_time or 0]
+        best = np.maximum.accumulate(np.concatenate(([trade.entry_price], c["close"][first:at])))
+        assert trade.exit_price == pytest.approx(min(0.94 * best[-1], c["open"][at]))
+        assert (c["low"][first:at] > 0.94 * best[:-1]).all()
+
+
+def test_a_trailing_stop_in_ranges_may_hang_from_the_best_price(sandbox: Sandbox) -> None:
+    bars = sample("GOOG", end="2006-01-01")
+    tighter = tried(sandbox, "Buy when RSI is below 45, trailing stop 3 ATR from the highest high since entry", bars)
+    wider = tried(sandbox, "Buy when RSI is below 45, trailing stop 3 ATR from the highest close since entry", bars)
+    assert tighter.trades[0].entry_time == wider.trades[0].entry_time
+    assert (tighter.trades[0].exit_time or 0) <= (wider.trades[0].exit_time or 0)
+    assert tighter.trades[0].exit_price != wider.trades[0].exit_price
 
 
 def test_shares_that_were_stated_are_all_bought_and_a_part_is_sold_once(sandbox: Sandbox) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ringfence.agents.rules.guards import distance, from_best, from_entry
+from ringfence.agents.rules.guards import Best, distance, from_best, from_entry
 from ringfence.agents.rules.movements import span
 from ringfence.agents.rules.reader import Reader
 from ringfence.trade.description.model import Distance, Side
@@ -21,6 +21,7 @@ class Reached:
 
     far: Distance
     way: Literal["gain", "loss", "trail"]
+    best: Best = ""
 
 
 def reached(r: Reader, side: Side, *, listed: bool = False) -> Reached | None:
@@ -36,7 +37,8 @@ def reached(r: Reader, side: Side, *, listed: bool = False) -> Reached | None:
         return None
     r.take("OR_MORE")
     if _on_the_way(r, named.kind if named else "", side):
-        return Reached(far=far, way="trail") if from_best(r, far, named=True) else None
+        best = from_best(r, far, named=True)
+        return Reached(far=far, way="trail", best=best) if best is not None else None
     after = r.take("GAIN", "LOSS", "ABOVE", "BELOW", "RISES", "FALLS", "FROM", "TARGET", "STOP", "MOVES", "AGAINST_ME")
     if after is not None and after.kind in ("ABOVE", "BELOW", "FROM") and not (r.at(*_OVER) and after.kind != "FROM"):
         r.take("ITS")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ringfence.agents.rules.lasting import longest_stay, none_longer
 from ringfence.agents.rules.reader import Reader, money, percent, period
@@ -104,38 +105,35 @@ def from_entry(r: Reader) -> None:
                 attempt.keep()
 
 
-def from_best(r: Reader, far: Distance, *, named: bool = False) -> bool:
-    """from the highest close since entry: as an ATR stop is trailed; one in percent hangs from the best price.
+Best = Literal["", "price", "close"]
+
+
+def from_best(r: Reader, far: Distance, *, named: bool = False) -> Best | None:
+    """from the highest close since entry: what it hangs from, "" where that is the customary one.
 
     `named`: it must be said that it is counted from the best, and since the entry.
     """
-    first = r.i
     with r.trying() as attempt:
         if r.take("BEHIND"):
             r.skip("IT", "POSITION", "PRICE", "TRADE")
             attempt.keep()
-            return True
+            return ""
         if not r.take("FROM", "BELOW", "OF", "ABOVE", "OFF"):
-            return False
+            return None
         r.take("ITS")
-        best = r.take("PEAK", "HIGHEST", "LOWEST", "HIGH", "LOW")
+        best = r.take("PEAK", "HIGHEST", "LOWEST", "HIGH", "LOW", "TOP")
         column = r.take("CLOSE", "HIGH", "LOW", "PRICE") if best is not None else None
         r.take("REACHES")
         since = r.take("SINCE_ENTRY")
         if best is None or (named and best.kind != "PEAK" and since is None):
-            return False
-        if best.kind in ("HIGHEST", "LOWEST") and column is None and since is None:
-            return False
+            return None
+        if best.kind in ("HIGHEST", "LOWEST", "TOP") and column is None and since is None:
+            return None
         attempt.keep()
     closes = column is not None and column.kind == "CLOSE"
-    plain = best.kind == "PEAK" or (column is not None and column.kind == "PRICE")
-    if not plain and closes != (far.kind == "atr"):
-        raise r.ask(
-            "a trailing stop in percent hangs from the best price, one in average true ranges from the best close",
-            ["trailing stop 5 % from the peak", "trailing stop 3 ATR from the highest close"],
-            first,
-        )
-    return True
+    if closes == (far.kind == "atr"):
+        return ""
+    return "close" if closes else "price"
 
 
 def guard(r: Reader, g: Guarding) -> bool:
@@ -163,8 +161,10 @@ def _noun_first(r: Reader, g: Guarding) -> bool:
         _called_risk(r)
         r.skip(*_BETWEEN)
         rest = r.take("REST") is not None or rest
-        r.skip("AT", "OF", "BY", "WHEN", "IT", "IS", "RISES", "FALLS", "GAIN", "LOSS", "POSITION", "MOVES")
-        r.skip("PRICE", "AT", "BY") if token.kind == "TRAIL" else None
+        if token.kind == "TRAIL":
+            r.skip("AT", "OF", "BY", "IT", "IS", "POSITION", "PRICE")
+        else:
+            r.skip("AT", "OF", "BY", "WHEN", "IT", "IS", "RISES", "FALLS", "GAIN", "LOSS", "POSITION", "MOVES")
         _entry_and(r)
         r.take("MINUS") if token.kind in ("STOP", "STOP_SET") else None
         r.take("PER_TRADE")
@@ -174,13 +174,14 @@ def _noun_first(r: Reader, g: Guarding) -> bool:
         kind = token.kind
         if kind == "STOP" and _and_trails(r):
             kind = "TRAIL"
+        best: Best = ""
         if kind == "TRAIL":
             r.take("STOP")
-            from_best(r, far)
+            best = from_best(r, far) or ""
         _tail(r)
         rest = _of_rest(r) or rest
         attempt.keep()
-        return _record(r, g, kind, far, first, rest=rest)
+        return _record(r, g, kind, far, first, rest=rest, best=best)
 
 
 def _twice_that(r: Reader, g: Guarding, kind: str) -> Distance | None:
@@ -312,19 +313,18 @@ def _distance_first(r: Reader, g: Guarding) -> bool:
         if not kind:
             return False
         r.take("STOP")
-        if kind == "TRAIL":
-            from_best(r, far)
+        best = (from_best(r, far) or "") if kind == "TRAIL" else ""
         _tail(r)
         rest = _of_rest(r)
         attempt.keep()
-        return _record(r, g, kind, far, first, rest=rest)
+        return _record(r, g, kind, far, first, rest=rest, best=best)
 
 
-def _record(r: Reader, g: Guarding, kind: str, far: Distance, first: int, *, rest: bool) -> bool:
+def _record(r: Reader, g: Guarding, kind: str, far: Distance, first: int, *, rest: bool, best: Best = "") -> bool:
     if kind == "TRAIL":
         if far.kind not in ("percent", "atr"):
             raise r.ask("a trailing stop needs a distance", ["trailing stop 3 %", "trailing stop 3 ATR"], first)
-        return g.set(r, "trail", Trail(distance=far, rest=rest), first)
+        return g.set(r, "trail", Trail(distance=far, rest=rest, best=best), first)
     if far.kind == "risk" and kind != "TARGET":
         raise r.ask("a stop cannot be measured by itself", ["stop loss 5 %", "stop loss 2 ATR"], first)
     return g.set(r, "target" if kind == "TARGET" else "stop", far, first)

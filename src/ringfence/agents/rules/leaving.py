@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ringfence.agents.rules.both_ways import both_sides, by_other_entry, following, leave_both, whichever
@@ -266,7 +267,7 @@ def reason_first(r: Reader, said: Collected) -> bool:
     said.stop_hit, said.unmet = told.stop_hit, told.unmet
     said.left.add(side)
     if rest and told.guards.trail is not None:
-        told.guards.trail = Trail(distance=told.guards.trail.distance, rest=True)
+        told.guards.trail = replace(told.guards.trail, rest=True)
     if portion is None:
         for name in ("stop", "target", "trail", "time_stop_bars"):
             value = getattr(told.guards, name)
@@ -348,7 +349,7 @@ def _measured(
             return False
         attempt.keep()
         if found.way == "trail":
-            return said.guards.set(r, "trail", Trail(distance=found.far, rest=rest), first)
+            return said.guards.set(r, "trail", Trail(distance=found.far, rest=rest, best=found.best), first)
         if found.way == "loss":
             return said.guards.set(r, "stop", found.far, first)
         if portion is not None:
@@ -366,6 +367,6 @@ def _guard_of_rest(r: Reader, said: Collected) -> bool:
     if not guard(r, found):
         return False
     if found.trail is not None:
-        return said.guards.set(r, "trail", Trail(distance=found.trail.distance, rest=True), first)
+        return said.guards.set(r, "trail", replace(found.trail, rest=True), first)
     name = "target" if found.target else "stop"
     return said.guards.set(r, name, getattr(found, name), first)

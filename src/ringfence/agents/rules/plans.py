@@ -84,7 +84,9 @@ def _chooses(tokens: Sequence[Token]) -> bool:
 def _weighs(tokens: Sequence[Token]) -> bool:
     """hold 60 % SPY …, a 60/40 portfolio"""
     wanted = ("HOLD", "NUM", "PERCENT")
-    if any(tuple(t.kind for t in tokens[n : n + 3]) == wanted for n in range(len(tokens))):
+    guards = [(*wanted, kind) for kind in ("STOP", "TARGET", "TRAIL")]  # each carries a 5 % stop
+    kinds = [tuple(t.kind for t in tokens[n : n + 4]) for n in range(len(tokens))]
+    if any(run[:3] == wanted and run not in guards for run in kinds):
         return True
     weights = zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)
     named = {d.text if c.kind != "SYMBOL" else c.text for a, b, c, d in weights if _weight(a, b, c, d)}

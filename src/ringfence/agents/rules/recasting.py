@@ -76,6 +76,7 @@ _RULES = (
     ("AND EXIT=out >END|STOP_MARK", "THEN 2"),
     ("IS=remaining >NUM|HALF|THIRD|QUARTER|POSITION|SHARES", "REST"),
     ("ON NUM WHEN=day after/bar after BUY=entry/entries/buying", "AFTER 2 DAY"),  # on the 10th day after entry
+    ("FROM|BELOW|OFF TOP=best CLOSE", "1 PEAK 3"),
     ("FROM TOP >END|STOP_MARK|,|OR|AND", "1 PEAK"),
     # 1R = 2 ATR; 2N where N = ATR(20); a fixed 5 % stop; exit at 1.5R where the stop is 4 %
     ("NUM=1/one TIMES RISK EQUALS|IS|COLON >NUM|STOP", ""),

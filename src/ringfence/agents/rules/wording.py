@@ -71,10 +71,11 @@ def waited(r: Reader, said: Collected) -> bool:
     verb = r.take_all("NOT", "SELL") or r.take_all("NOT", "EXIT")
     if verb:
         return r.take("UNTIL", "BEFORE", "WHEN") is not None and leave(r, said, None, verb=False)
-    if r.peek().text not in ("wait", "waits", "waiting") or not said.entries:
+    if not r.peek().text.startswith("wait") or not said.entries:
         return False
+    led = len(r.peek().text.split()) > 1  # wait until, wait for
     r.take(r.peek().kind)
-    if not r.take("UNTIL", "FOR", "WHEN") or not leave(r, said, None, verb=False):
+    if not (r.take("UNTIL", "FOR", "WHEN") or led) or not leave(r, said, None, verb=False):
         return False
     r.skip(",", "THEN", "AND", "TO", "BEFORE")
     if not r.take("SELL", "EXIT", "COVER"):

@@ -62,7 +62,7 @@ def _trailed(
     sign, bars = episode.sign, slice(episode.entered, episode.entered + length)
     best = sign * (market.high if episode.side == "long" else market.low)[bars]
     best = np.where(np.isnan(best), -np.inf, best)
-    if trail.distance.kind == "percent":
+    if trail.distance.kind == "percent" and trail.best != "close":
         made = []
         for first in (begins, 0):
             seen = np.where(np.arange(length) >= first, best, -np.inf)
@@ -71,7 +71,15 @@ def _trailed(
         return made[0], made[1]
     ago = np.arange(episode.entered - 1, episode.entered + length - 1)
     close = grid.value(m.Line(name="close"), market.symbol)[ago]
-    level = sign * (close - sign * reach(grid, market.symbol, trail.distance, guards)[ago])
+    if trail.distance.kind == "percent":
+        level = sign * close * (1 - sign * trail.distance.value / 100)
+        level[0] = sign * episode.price * (1 - sign * trail.distance.value / 100)
+    else:
+        far = reach(grid, market.symbol, trail.distance, guards)[ago]
+        price = close
+        if trail.best == "price":  # of the decision there is only its close
+            price = np.concatenate((close[:1], (market.high if episode.side == "long" else market.low)[ago[1:]]))
+        level = sign * (price - sign * far)
     # At the entry itself the level of the decision guards it, unless a stop of its own does.
     first = max(begins, 0 if guards.stop is None else 1)
     level = np.where((np.arange(length) >= first) & ~np.isnan(level), level, -np.inf)

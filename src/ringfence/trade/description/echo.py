@@ -130,7 +130,8 @@ def guard_sentences(guards: Guards) -> list[str]:
 
 
 def trail_sentence(trail: Trail) -> str:
-    return f"Trailing stop {distance(trail.distance)}{' on the rest' if trail.rest else ''}"
+    best = f" from the best {trail.best}" if trail.best else ""
+    return f"Trailing stop {distance(trail.distance)}{best}{' on the rest' if trail.rest else ''}"
 
 
 def distance(far: Distance) -> str:

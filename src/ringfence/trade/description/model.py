@@ -219,10 +219,15 @@ class Distance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trail:
-    """A stop that follows the best price. `rest`: of what is left after the first partial exit, and only then."""
+    """A stop that follows the best price. `rest`: of what is left after the first partial exit, and only then.
+
+    `best` is what it hangs from where that is not the customary one: in percent the best price, in average true
+    ranges the best close.
+    """
 
     distance: Distance
     rest: bool = False
+    best: Literal["", "price", "close"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,11 +46,11 @@ class Guarding:
         made = []
         if self.guards.stop is not None:
             made.append(self._guard("sl", self.guards.stop, "stop", loss))
-        elif trail is not None and trail.distance.kind == "atr" and not trail.rest:
+        elif trail is not None and not trail.rest and (trail.distance.kind == "atr" or trail.best == "close"):
             made.append(self._guard("sl", trail.distance, "trail", loss))
         if target is not None:
             made.append(self._guard("tp", target, name, gain))
-        if trail is not None and trail.distance.kind == "percent" and not trail.rest:
+        if trail is not None and trail.distance.kind == "percent" and trail.best != "close" and not trail.rest:
             made.append(f"trail={self.names.percent('trail', trail.distance.value)}")
         return made
 
@@ -80,13 +80,18 @@ class Guarding:
     def moved(self, side: Side) -> list[str]:
         """What a trailing stop needs on every bar, where the engine does not move it."""
         trail = self.guards.trail
-        if trail is None or (trail.distance.kind == "percent" and not trail.rest):
+        if trail is None or (trail.distance.kind == "percent" and trail.best != "close" and not trail.rest):
             return []
-        if trail.distance.kind == "percent":
+        best, sign = ("high", "-") if side == "long" else ("low", "+")
+        if trail.distance.kind == "percent" and trail.best != "close":
             move = self._hung(side, self.names.percent("trail", trail.distance.value))
+        elif trail.distance.kind == "percent":
+            percent = self.names.percent("trail", trail.distance.value, 0.95)
+            move = [f"level = {self.close} * (1 {sign} {percent})", *_tightened(side)]
         else:
-            sign = "-" if side == "long" else "+"
-            level = f"{self.close} {sign} {_unbracketed(self.reach(trail.distance, 'trail'))}"
+            self.says.need(Line(name="close"), 1)
+            price = f"{self.says.data}.{best}[-1]" if trail.best == "price" else self.close
+            level = f"{price} {sign} {_unbracketed(self.reach(trail.distance, 'trail'))}"
             move = [f"level = {level}", *_tightened(side)]
         loop = [f"for lot in {self.position}:", *indented(move)]
         if not trail.rest:
