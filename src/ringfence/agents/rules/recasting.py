@@ -67,7 +67,7 @@ _RULES = (
     ("LONG_ONLY|SHORT_ONLY STRATEGY FOR|ON|IN SYMBOL >STOP_MARK|COLON|,", "4 , 1"),
     ("STOCKS=etf/fund/stock/name >CLOSES|CROSS|RISES|FALLS|IS", "PRICE"),
     ("SYMBOL , DAILY=daily|HOURLY|WEEKLY=weekly >COLON|STOP_MARK|,", "1 3 BAR"),
-    ("OTHERWISE=if it not/when it not/if not MOVES|REACHES|HAPPENS|RETURNS BACK?", "WHEN NOT_YET"),  # if it has not come back
+    ("OTHERWISE=if it not/when it not/if not MOVES|REACHES|HAPPENS|RETURNS BACK?", "WHEN NOT_YET"),  # if it has not
     ("EXIT , APART ,", "1"),
     ("<STOP_MARK|,|AND|END|THEN MOVES=go/gone >WHEN", "EXIT"),  # I let go when …, I'm gone when …
     ("POSITION|TRADE|IT IS HOLD >FOR|UNTIL", "HOLD"),
