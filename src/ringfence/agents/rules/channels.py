@@ -13,6 +13,17 @@ from ringfence.trade.description.model import Line
 _MOST = ("max", "maximum", "min", "minimum")
 
 
+def each_of(r: Reader, given: int | None, side: str) -> Line | None:
+    """higher than the previous two lows: than each of them, so than the highest."""
+    column = r.peek()
+    if given is None or r.peek(-1).kind != "NUM" or column.text not in ("highs", "lows") or not side:
+        return None
+    r.take("HIGH", "LOW")
+    name = "highest" if side == "above" else "lowest"
+    source = COLUMNS[column.kind]
+    return _made_extreme(name, given, "" if source == KINDS[name].columns[0] else source)
+
+
 def extreme(r: Reader, given: int | None) -> Line | None:
     """As `_extreme` has it; that this bar does not count may be said, for so it is."""
     made = _extreme(r, given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ringfence.agents.rules.channels import band, cloud, extreme
+from ringfence.agents.rules.channels import band, cloud, each_of, extreme
 from ringfence.agents.rules.own_settings import PARTS, first_setting, own_setting, place
 from ringfence.agents.rules.reader import UNITS, Reader, minutes, period
 from ringfence.agents.rules.scales import plain, scale
@@ -51,8 +51,8 @@ def line(r: Reader, against: Line | None = None, side: str = "") -> Line | None:
             return None
         if earlier is not None and not before and made.name not in ("highest", "lowest", "donchian"):
             return None  # the previous 20-day high is the 20-day high; the previous 20-day average is another line
-        if symbol:
-            made = replace(made, symbol=_other(r, symbol))
+        if symbol:  # beside another instrument's line it must be named
+            made = replace(made, symbol=symbol if against is not None and against.symbol else _other(r, symbol))
         elif its and against is not None:
             made = replace(made, symbol=against.symbol)
         if frame or coarse:
@@ -144,7 +144,7 @@ def _named(r: Reader, against: Line | None, side: str) -> Line | None:
 
 
 def _by_name(r: Reader, given: int | None, against: Line | None, side: str) -> Line | None:
-    made = extreme(r, given) or band(r, given, side) or _average(r, given, against)
+    made = each_of(r, given, side) or extreme(r, given) or band(r, given, side) or _average(r, given, against)
     if made is not None:
         return made
     token = r.take(*SIMPLE)

@@ -61,6 +61,29 @@ def _mood_pair(left: Line) -> tuple[Line, Operand] | None:
     return None
 
 
+def unmoody(r: Reader, left: Operand, first: int) -> Condition | None:
+    """leaves oversold territory, moves out of overbought, recovers from oversold: the cross back."""
+    r.skip("IS", "BACK")
+    if not r.take("EXIT", "MOVES", "RISES", "FALLS", "TURNS", "RECLAIMS"):
+        return None
+    out = r.peek(-1).kind == "EXIT" and r.peek(-1).text.split()[0] in (
+        "leaves",
+        "leave",
+        "exits",
+        "exit",
+        "left",
+        "leaving",
+    )
+    r.take("RISES", "FALLS")
+    r.take("BACK")
+    if not (r.take("AMONG") if r.peek().text == "out of" else r.take("FROM") or out):
+        return None
+    held = mood(r, left, first) if r.at("OVERSOLD", "OVERBOUGHT") else None
+    if not isinstance(held, Compare):
+        return None
+    return Cross(left=held.left, direction="below" if held.level == "above" else "above", right=held.right)
+
+
 def turning(r: Reader, left: Operand, first: int) -> Condition | None:
     """turns positive, flips to bullish, goes oversold: the cross into what "is" would be the level of."""
     if not r.take("TURNS", "MOVES"):

@@ -37,6 +37,9 @@ def trend(r: Reader, left: Operand, first: int) -> Condition | None:
     if left.name == "supertrend" and token.text in ("up", "down") and r.at(*_OVER, "WHEN"):
         level: Level = "above" if token.kind == "RISES" else "below"
         return Compare(left=replace(left, part="direction"), level=level, right=Number(value=0))
+    net = _since_then(r, left, token.text, up=token.kind == "RISES")
+    if net is not None:
+        return net
     bars = 1
     with r.trying() as attempt:
         r.take("FOR", "IN", "ABOVE", "ON")
@@ -52,6 +55,34 @@ def trend(r: Reader, left: Operand, first: int) -> Condition | None:
             bars = found
             attempt.keep()
     return Trend(line=left, way="up" if token.kind == "RISES" else "down", bars=bars)
+
+
+_NET = (
+    "up",
+    "down",
+    "higher",
+    "lower",
+    "risen",
+    "fallen",
+    "gained",
+    "lost",
+    "dropped",
+    "declined",
+    "gone up",
+    "gone down",
+)
+
+
+def _since_then(r: Reader, left: Line, word: str, *, up: bool) -> Condition | None:
+    """is up over the last month, is down on the week: beside where it was then, whatever came between."""
+    if word not in _NET or r.at("FOR"):
+        return None
+    with r.trying() as attempt:
+        bars = span(r)
+        if bars is None or r.at("CONSECUTIVE"):
+            return None
+        attempt.keep()
+        return Compare(left=left, level="above" if up else "below", right=replace(left, ago=left.ago + bars))
 
 
 def change(r: Reader, left: Operand, first: int) -> Condition | None:

@@ -9,6 +9,7 @@ from ringfence.agents.rules.movements import span
 from ringfence.agents.rules.reader import Attempt, Reader, percent, period
 from ringfence.agents.rules.settings import COLUMNS
 from ringfence.trade.description.catalogue import usual_line
+from ringfence.trade.description.lines import map_lines
 from ringfence.trade.description.model import (
     AllOf,
     Beyond,
@@ -36,11 +37,14 @@ _WAYS: dict[str, Way] = {"RISES": "up", "FALLS": "down", "GAIN": "up", "LOSS": "
 def shape(r: Reader) -> Condition | None:
     """green candle, the bar closes up: the close above the open."""
     with r.trying() as attempt:
+        when = r.take("CURRENT", "PREVIOUS")
         bar = r.take("BAR") if r.peek().text in ("candle", "bar", "candlestick") else None
+        bar = bar or when
         r.take("ON", "IS")
         if bar is not None and (mood := r.take("BULLISH", "BEARISH")):
             attempt.keep()
-            return _body(r, up=mood.kind == "BULLISH")
+            back = 1 if when is not None and when.kind == "PREVIOUS" else 0
+            return map_lines(_body(r, up=mood.kind == "BULLISH"), lambda line: replace(line, ago=back))
         token = r.take("RISES", "FALLS")
         if bar is not None or token is None or token.text not in ("green candle", "red candle"):
             return None
@@ -170,6 +174,11 @@ def gap(r: Reader) -> Condition | None:
             return None
         up = way.kind in ("RISES", "ABOVE")
         r.skip("BY", "OF")
+        beyond = line(r) if way.kind in ("ABOVE", "BELOW") and size is None else None
+        if beyond in (Line(name="high", ago=1), Line(name="low", ago=1)):
+            attempt.keep()
+            r.it = _CLOSE
+            return Compare(left=_OPEN, level="above" if up else "below", right=beyond)
         if size is None:
             size, hard = _sized(r)
         before = _gapped_over(r, up=up, sized=size is not None)

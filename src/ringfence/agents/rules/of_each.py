@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.predicates import predicate
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.scales import line_in, scale
@@ -18,7 +19,7 @@ _AFTER = ("END", "STOP_MARK", ",", "AND", "OR", "USE", "THEN", ")", "WHICHEVER_F
 
 def of_each(r: Reader, word: str) -> Condition | None:
     """What follows "both" or "either", where it is said once of two lines; None where it is not."""
-    named = _instruments(r, word)
+    named = _instruments(r, word) or _lines_named(r, word)
     if named is not None:
         return named
     with r.trying() as attempt:
@@ -63,7 +64,7 @@ def _moved(part: Compare | Cross | Between | Trend, one: Line, two: Line) -> Con
 
 
 def _to(old: str, new: str) -> Callable[[Line], Line]:
-    return lambda line: replace(line, symbol=new) if line.symbol == old else line
+    return lambda one: replace(one, symbol=new) if one.symbol == old else one
 
 
 def _instruments(r: Reader, word: str) -> Condition | None:
@@ -79,10 +80,27 @@ def _instruments(r: Reader, word: str) -> Condition | None:
             return None
         r.it = first
         part = predicate(r)
-        if part is None or {line.symbol for line in _lines(part)} != {first.symbol}:
+        if part is None or {one.symbol for one in _lines(part)} != {first.symbol}:
             return None
         attempt.keep()
         return _joined([part, map_lines(part, _to(first.symbol, second.symbol))], word)
+
+
+def _lines_named(r: Reader, word: str) -> Condition | None:
+    """both %K and %D are below 20."""
+    with r.trying() as attempt:
+        one = line(r)
+        two = line(r, one) if one is not None and r.take("AND" if word == "BOTH" else "OR") else None
+        if one is None or two is None or not r.at(*_VERBS) or scale(one) != scale(two):
+            return None
+        r.it = one
+        entry, r.entry = r.entry, None
+        part = predicate(r)
+        r.entry = entry
+        if not isinstance(part, (Compare, Cross, Between, Trend)) or _left(part) != one:
+            return None
+        attempt.keep()
+        return _joined([part, _moved(part, one, two)], word)
 
 
 def _lines(part: Condition) -> list[Line]:
@@ -126,9 +144,9 @@ def _own_average(r: Reader, two: tuple[Line, Line], word: str) -> Condition | No
         attempt.keep()
         up = side.kind == "ABOVE"
         made: list[Condition] = [
-            Cross(left=line, direction="above" if up else "below", right=held[line])
+            Cross(left=one, direction="above" if up else "below", right=held[one])
             if moved
-            else Compare(left=line, level="above" if up else "below", right=held[line])
-            for line in two
+            else Compare(left=one, level="above" if up else "below", right=held[one])
+            for one in two
         ]
         return _joined(made, word)

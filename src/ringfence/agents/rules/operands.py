@@ -75,7 +75,7 @@ def _of_other(r: Reader, against: Line) -> Line:
     r.take("OF")
     symbol = r.take("SYMBOL")
     assert symbol is not None
-    return replace(against, symbol="" if symbol.text in r.traded else symbol.text)
+    return replace(against, symbol=symbol.text if against.symbol or symbol.text not in r.traded else "")
 
 
 def _meant(r: Reader, against: Operand | None) -> Line | None:

@@ -7,14 +7,14 @@ from dataclasses import replace
 from ringfence.agents.rules.arriving import reaching, returning, rising_to
 from ringfence.agents.rules.crosses import averages_cross, golden, named_cross
 from ringfence.agents.rules.lines import line
-from ringfence.agents.rules.moods import turning
+from ringfence.agents.rules.moods import mood, turning, unmoody
 from ringfence.agents.rules.movements import change, changed_sign, since, trend, turned
 from ringfence.agents.rules.nominals import NOMINALS
 from ringfence.agents.rules.operands import operand, settle
 from ringfence.agents.rules.proportions import share_of_price, squeeze
 from ringfence.agents.rules.reader import UNITS, Reader, period
-from ringfence.agents.rules.relations import outdone, slope
-from ringfence.agents.rules.scales import fitting, line_in, plain
+from ringfence.agents.rules.relations import dated, outdone, slope, sloped
+from ringfence.agents.rules.scales import closes_there, fitting, line_in, plain
 from ringfence.agents.rules.settings import BANDS, NAMES
 from ringfence.agents.rules.verbs import broken, crossing, level
 from ringfence.trade.description.catalogue import KINDS
@@ -59,6 +59,7 @@ def predicate(r: Reader) -> Condition | None:
         share_of_price,
         *NOMINALS,
         slope,
+        sloped,
         _extreme,
         named_cross,
         averages_cross,
@@ -118,7 +119,9 @@ def _comparison(r: Reader) -> Condition | None:
             )
             if left is None or r.at("NUM", "MONEY"):
                 return None
-        if (pronoun or elided) and r.at("CLOSES"):
+        if pronoun and not elided and r.peek().text in ("opens", "opened") and r.take("OPEN"):
+            left = Line(name="open", symbol=getattr(left, "symbol", ""))  # it opens above yesterday's high
+        if (pronoun or elided) and r.at("CLOSES") and not closes_there(r, left):
             left = Line(name="close", symbol=getattr(left, "symbol", ""))
         made = _verb(r, left, first, pronoun=pronoun)
         if made is None or (elided and not r.joined and isinstance(made, Trend) and made.bars == 1):
@@ -140,6 +143,7 @@ def _verb(r: Reader, left: Operand, first: int, *, pronoun: bool) -> Condition |
         level,
         crossing,
         reaching,
+        unmoody,
         turning,
         changed_sign,
         turned,
@@ -151,6 +155,7 @@ def _verb(r: Reader, left: Operand, first: int, *, pronoun: bool) -> Condition |
             if made is not None:
                 attempt.keep()
                 made = _since_before(r, where(r, _remember(r, made, left, first, pronoun=pronoun)))
+                made = dated(r, made)
                 if getattr(left, "name", "") == "close" and isinstance(made, (Compare, Cross)):
                     made = replace(made, left=left) if r.take("CLOSING_BASIS") else made
                 return Not(part=made) if negated else made
@@ -214,6 +219,10 @@ def where(r: Reader, made: Condition) -> Condition:
         return made
     with r.trying() as attempt:
         r.take("WHEN") if r.peek().text == "while" else None
+        held = mood(r, made.left, r.i) if r.at("OVERSOLD", "OVERBOUGHT") else None
+        if held is not None:
+            attempt.keep()
+            return AllOf(parts=(made, held))
         side = r.take("ABOVE", "BELOW")
         number = r.take("NUM") if side is not None else None
         if side is None or number is None or r.at("PERCENT", "TIMES", *UNITS, *NAMES):

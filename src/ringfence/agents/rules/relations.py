@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.lines import ago, line
 from ringfence.agents.rules.movements import span
 from ringfence.agents.rules.operands import line_name, named
 from ringfence.agents.rules.reader import UNITS, Question, Reader, period
 from ringfence.agents.rules.scales import scale
-from ringfence.trade.description.catalogue import usual_line
+from ringfence.trade.description.catalogue import PRICES, usual_line
+from ringfence.trade.description.lines import map_lines
 from ringfence.trade.description.model import (
     AllOf,
     Between,
@@ -24,6 +25,7 @@ from ringfence.trade.description.model import (
 
 _LEVELS: dict[str, Level] = {"ABOVE": "above", "BELOW": "below", "AT_LEAST": "at_least", "AT_MOST": "at_most"}
 _SLOPES = ("rising", "falling", "declining", "increasing", "decreasing", "sloping")
+_YESTERDAY = ("day before", "yesterday", "previous day", "prior day", "previous bar", "prior bar", "preceding day")
 _VERBS = (
     "IS", "CROSS", "ABOVE", "BELOW", "RISES", "FALLS", "AT_LEAST", "AT_MOST", "MOVES", "CLOSES", "TURNS", "REACHES",
     "BETWEEN", "NOT", "MAKES", "RETURNS", "POSITIVE", "NEGATIVE", "OVERSOLD", "OVERBOUGHT", "EQUALS", "TWICE",
@@ -70,6 +72,22 @@ def slope(r: Reader) -> Condition | None:
         return Trend(line=made, way=way, bars=bars)
 
 
+def sloped(r: Reader) -> Condition | None:
+    """the slope of the 50-day SMA is positive."""
+    with r.trying() as attempt:
+        if not r.take("SLOPE") or not r.take("OF") or (made := line(r)) is None:
+            return None
+        r.take("IS")
+        zero = r.take("ABOVE", "BELOW")
+        way = r.take("POSITIVE", "NEGATIVE", "RISES", "FALLS") if zero is None else r.take("NUM")
+        if way is None or (zero is not None and way.value != 0):
+            return None
+        attempt.keep()
+        r.it = made
+        up = (zero or way).kind in ("POSITIVE", "RISES", "ABOVE")
+        return Trend(line=made, way="up" if up else "down")
+
+
 def beside_sloping(r: Reader, left: Operand, level: Level) -> Condition | None:
     """is above its rising 200-day average: it is, and that rises."""
     found = sloping(r)
@@ -90,7 +108,8 @@ def several(r: Reader, left: Operand, side: str) -> tuple[Line, ...] | None:
 def _numbered(r: Reader) -> tuple[Line, ...] | None:
     """the 10, 50 and 200 day SMA."""
     with r.trying() as attempt:
-        r.take("BOTH")
+        if r.take("BOTH") and r.at("NUM") and r.at("OF", ahead=1):
+            r.take_all("NUM", "OF")  # all three of the 10, 20 and 50-day averages
         r.take("ITS")
         bars: list[float] = []
         while r.at("NUM") and (found := period(r, bare=True)) is not None:
@@ -168,6 +187,26 @@ def in_cloud(r: Reader, left: Operand) -> Condition | None:
         return Compare(left=left, level="at_most" if under else "at_least", right=top if under else bottom)
 
 
+def dated(r: Reader, made: Condition) -> Condition:
+    """RSI was below 30 yesterday, closed below its average two days ago: as it stood then; today says nothing new."""
+    if not isinstance(made, (Compare, Between)) or not isinstance(made.left, Line):
+        return made
+    ends = (made.right,) if isinstance(made, Compare) else (made.low, made.high)
+    if any(isinstance(end, Line) and (end.name in PRICES or end.ago) for end in ends):
+        return made  # above the high yesterday: of which of the two?
+    with r.trying() as attempt:
+        r.take("ON")
+        if r.peek().text in ("today", "current bar", "current day") and r.take("CURRENT"):
+            attempt.keep() if r.peek(-2).kind != "ON" else None
+            return made
+        before = r.take("PREVIOUS")
+        bars = 1 if before is not None and before.text in _YESTERDAY else ago(r, made.left) if before is None else None
+        if bars is None or (r.at("NUM") and r.at(*UNITS, ahead=1)):
+            return made
+        attempt.keep()
+        return map_lines(made, lambda line: replace(line, ago=line.ago + bars))
+
+
 def outdone(r: Reader, left: Operand, first: int) -> Condition | None:
     """has outperformed SPY over the last 21 days, gained more than SPY in a month: by what each made."""
     r.skip("IS")
@@ -181,7 +220,7 @@ def outdone(r: Reader, left: Operand, first: int) -> Condition | None:
     if side is None or other is None or bars is None:
         return None
     mine = Line(name="roc", values=(bars,), symbol=left.symbol)
-    symbol = "" if other.text in r.traded else other.text
+    symbol = "" if other.text in r.traded and not left.symbol else other.text
     if symbol == left.symbol:
         return None
     return Compare(left=mine, level=_LEVELS[side.kind], right=replace(mine, symbol=symbol))

@@ -60,6 +60,15 @@ def fitting(r: Reader, made: Condition, first: int, *, pronoun: bool) -> Conditi
     return made
 
 
+def closes_there(r: Reader, left: Operand) -> bool:
+    """RSI is below 30 and closes above 25: of the oscillator, where the number is one of its scale."""
+    span = KINDS[left.name].scale if isinstance(left, Line) and left.name in KINDS else None
+    if span is None or not r.at("ABOVE", "BELOW", ahead=1) or not r.at("NUM", ahead=2):
+        return False
+    bare = not r.at("PERCENT", "TIMES", "DAY", "BAR", "SMA", "EMA", "WMA", "AVERAGE", "WEEK", "MONTH", "HOUR", ahead=3)
+    return bare and span[0] <= r.peek(2).value <= span[1]
+
+
 def _measured(r: Reader, value: float) -> list[Line]:
     """RSI is below 30 and the price above its average; sell when it is above 70: the lines of the entry it can be."""
     parts = r.entry.parts if isinstance(r.entry, AllOf) else (r.entry,)

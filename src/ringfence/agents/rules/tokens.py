@@ -47,6 +47,7 @@ _PATTERN = re.compile(
     | (?P<NUM>(?<![\w.)%])[+\-]?(\d{{1,3}}(,\d{{3}})+|\d+)(\.\d+)?([kK]\b)?
         | (?<![\w.)%])[+\-]?\.\d+
         | (\d{{1,3}}(,\d{{3}})+|\d+)(\.\d+)?)
+    | (?P<INDEXED>\[\d{{1,3}}\])
     | (?P<PARTED>(?i:%[kdrb]\b|[+\-]di\b))
     | (?P<INDEX>(?:S&P|S\ &\ P)(?:\s?-?500)?|Dow\ Jones|Nasdaq(?:[\s-]?100)?|NASDAQ(?:[\s-]?100)?|Russell\ 2000)\b
     | (?P<PAIRED>[A-Z]{{1,10}}[.\-][A-Z]{{1,5}}\b(?!-)
@@ -63,8 +64,8 @@ _PATTERN = re.compile(
     re.VERBOSE,
 )
 _KINDS = (
-    "LATIN", "LISTED", "TIME", "MONEY", "WITH", "FRAME", "CASHTAG", "NUM", "PARTED", "INDEX", "PAIRED", "NAMED", "WORD",
-    "SMILE", "MARK", "SPACE", "ODD",
+    "LATIN", "LISTED", "TIME", "MONEY", "WITH", "FRAME", "CASHTAG", "NUM", "INDEXED", "PARTED", "INDEX", "PAIRED",
+    "NAMED", "WORD", "SMILE", "MARK", "SPACE", "ODD",
 )  # fmt: skip
 _ALIKE = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": ",", "−": "-", "×": "x", "⁄": "/", "‑": "-"}
@@ -147,6 +148,9 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
         return [one("SYMBOL", text=found[1:].upper())]
     if kind == "NUM":
         return [one("NUM", _value(found))]
+    if kind == "INDEXED":  # close[1]: one bar ago
+        back = int(found[1:-1])
+        return [one("NUM", back, str(back)), one("word", text="bars"), one("word", text="ago")] if back else []
     if kind == "MARK" or found in _MARKS:
         return [one(_MARKS[found])]
     if kind in ("PAIRED", "LISTED", "FRAME", "INDEX"):

@@ -79,7 +79,8 @@ def _compared(r: Reader, left: Operand, first: int, *, spoken: bool) -> Conditio
     if far_off is not None:
         return replace(far_off, left=left)
     first_part = Compare(left=left, level=made, right=right)
-    if isinstance(right, Line) and r.at("ABOVE", "BELOW", "AT_LEAST", "AT_MOST") and r.peek().text[0] in "<>=":
+    chain = r.peek().text[:1] in ("<", ">", "=") or (r.at(token.kind) and not r.at("NUM", "MONEY", ahead=2))
+    if isinstance(right, Line) and r.at("ABOVE", "BELOW", "AT_LEAST", "AT_MOST") and chain:
         rest = _compared(r, right, first, spoken=False)  # ema 8 > ema 21 > ema 55
         if rest is None:
             return None
@@ -141,10 +142,12 @@ def _beyond(r: Reader, left: Operand, *, spoken: bool) -> Condition | None:
         if r.at("ABOVE") and r.peek().text == "above":
             return None  # above 2 % below it is a level, more than 2 % below it a distance
         word = r.take("ABOVE", "AT_LEAST")
+        plain = r.peek().text in ("below", "under", "<", "<=")
+        less = r.take("BELOW", "AT_MOST") if word is None and not plain else None
         size = percent(r)
         more = r.take("OR_MORE") if size is not None else None
         side = r.take("ABOVE", "BELOW") if size is not None else None
-        if size is None or side is None or not (spoken or word or more):
+        if size is None or side is None or not (spoken or word or more or less):
             return None
         right = operand(r, left, side.kind.lower())
         if not isinstance(right, Line):
@@ -152,8 +155,9 @@ def _beyond(r: Reader, left: Operand, *, spoken: bool) -> Condition | None:
         right = named(right)
         attempt.keep()
         up = side.kind == "ABOVE"
-        hard = word is not None and word.kind == "ABOVE"
-        made: Level = ("above" if hard else "at_least") if up else ("below" if hard else "at_most")
+        hard = (word is not None and word.kind == "ABOVE") or (less is not None and less.kind == "BELOW")
+        higher = up == (less is None)  # no more than 5 % below its high: above that level
+        made: Level = ("above" if hard else "at_least") if higher else ("below" if hard else "at_most")
         return Compare(left=left, level=made, right=Beyond(line=right, percent=size if up else -size))
 
 
@@ -292,9 +296,9 @@ def _way_of(right: Operand) -> Literal["", "above", "below"]:
     """breaks its 20-day high: the line says which way."""
     if not isinstance(right, Line):
         return ""
-    if right.name == "highest" or right.part in ("upper", "top"):
+    if right.name in ("highest", "high") or right.part in ("upper", "top"):
         return "above"
-    return "below" if right.name == "lowest" or right.part in ("lower", "bottom") else ""
+    return "below" if right.name in ("lowest", "low") or right.part in ("lower", "bottom") else ""
 
 
 def _way_back(r: Reader, left: Operand, right: Operand) -> Literal["", "above", "below"]:
