@@ -35,6 +35,7 @@ SAMPLED = (
     "Buy when the 20-day moving average crosses above the 50-day moving average and sell when it crosses below",
     "Buy when MACD crosses above its signal line; sell half at 5%, rest with a 3% trailing stop",
     "Buy when price touches the lower Bollinger band, sell when price touches the upper Bollinger band",
+    "Go long if price breaks above the 20-day high, stop 2 ATR, target 3 ATR, risk $500 per trade",
     "Go long if price breaks above the 20-day high, stop 2 ATR, target 3 ATR, risk 1% per trade",
     "Buy when close > SMA 50, trail by 3 ATR",
     "Buy when close > SMA 50, trail a stop 5% below the highest close since entry",
@@ -387,3 +388,11 @@ def test_volatility_is_targeted_for_each_of_several_instruments(sandbox: Sandbox
     said = "Trade AAPL, MSFT and IBM. Target 10 % volatility. Buy when close > SMA 50, sell when close < SMA 50."
     run = tried(sandbox, said, sample(*BASKET[:3]))
     assert (run.verdict, {trade.symbol for trade in run.trades}) == ("traded", set(BASKET[:3]))
+
+
+def test_a_risk_in_money_is_what_the_stop_loses(sandbox: Sandbox) -> None:
+    said = "Buy when RSI(3) is below 30, sell when RSI(3) is above 70, stop loss 5 %, risk $200 per trade"
+    run = tried(sandbox, said, sample("GOOG"))
+    assert len(run.trades) > 20
+    for trade in run.trades:  # in whole shares, and at the open that follows the close it was judged by
+        assert abs(trade.qty * trade.entry_price - 200 / 0.05) < 1.2 * trade.entry_price

@@ -100,6 +100,11 @@ CASES: list[tuple[m.Description, m.Description, str]] = [
         signals(sizing=m.RiskPerTrade(percent=1)),
         "needs a stop",
     ),
+    (
+        signals(sizing=m.RiskCash(amount=500), guards=m.Guards(stop=FIVE)),
+        signals(sizing=m.RiskCash(amount=500)),
+        "needs a stop",
+    ),
     (signals(m.Trend(line=RSI, way="up", bars=3)), signals(m.Trend(line=RSI, way="up", bars=0)), "0 bars"),
     (signals(m.EveryBars(bars=5)), signals(m.EveryBars(bars=0)), "0 bars"),
     (signals(m.OnWeekdays(days=("monday",))), signals(m.OnWeekdays(days=("payday",))), "no weekday"),

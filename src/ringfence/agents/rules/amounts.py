@@ -53,6 +53,8 @@ def _word(tokens: Sequence[Token], at: int) -> Piece:
         kind = "PER_TRADE"
     elif kind == "INVEST" and token.text in ("take", "takes", "taking", "took"):
         kind = "TAKE"  # take 10 % is not yet put in 10 %
+    elif kind == "NUM" and token.text == "one" and at and tokens[at - 1].kind in ("IN", "ON"):
+        kind = "IT"  # all of it in that one
     elif kind == "TRADE" and _kind(tokens, at + 1) in ("SYMBOL", "COLON"):
         kind = "TRADE_SYMBOL"
     elif kind in ("MOVES", "TURNS") and token.text in _GIVEN:

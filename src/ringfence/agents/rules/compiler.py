@@ -17,6 +17,7 @@ from ringfence.agents.rules.reader import Question, Reader
 from ringfence.agents.rules.refusals import cannot
 from ringfence.agents.rules.remarks import not_so
 from ringfence.agents.rules.sides import contradicted, filtered
+from ringfence.agents.rules.size_led import without_whole
 from ringfence.agents.rules.statements import statements
 from ringfence.agents.rules.tokens import Token, read_tokens
 from ringfence.agents.rules.wording import with_length
@@ -172,18 +173,25 @@ def _read(reader: Reader) -> Description | str | None:
     if any(token.kind == "UNKNOWN" for token in reader.tokens):
         return None
     for n, read in enumerate(kinds_of_plan(reader.tokens)):
-        trial = Reader(tokens=reader.tokens, timeframe=reader.timeframe, notices=list(reader.notices))
+        tokens = reader.tokens if read is None else without_whole(reader.tokens)
+        trial = Reader(tokens=tokens, timeframe=reader.timeframe, notices=list(reader.notices))
         try:
             made = _signals(trial) if read is None else read(trial)
         except Question:
             if n == 0:
                 raise
             continue  # the likeliest says what it could not read
-        reader.furthest = reader.furthest if n else trial.furthest
+        reader.furthest = reader.furthest if n else _place(reader.tokens, trial)
         if made is not None:
             reader.notices, reader.own = trial.notices, trial.own
             return made
     return None
+
+
+def _place(tokens: Sequence[Token], trial: Reader) -> int:
+    """How far `trial` came, among all the tokens."""
+    left = len(trial.tokens) - trial.furthest
+    return len(tokens) if left <= 0 else tokens.index(trial.tokens[trial.furthest])
 
 
 def _signals(reader: Reader) -> Description | str | None:

@@ -23,6 +23,7 @@ from ringfence.agents.rules.settings import NAMES
 from ringfence.agents.rules.sizes import sizing
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
+    AllOf,
     AnyOf,
     Change,
     Compare,
@@ -30,6 +31,7 @@ from ringfence.trade.description.model import (
     Cross,
     Direction,
     Entry,
+    EveryBars,
     Exit,
     InHours,
     Level,
@@ -38,6 +40,7 @@ from ringfence.trade.description.model import (
     Number,
     OnSchedule,
     OnWeekdays,
+    PercentOfEquity,
 )
 
 _LEVELS: dict[str, Level] = {"ABOVE": "above", "BELOW": "below"}
@@ -180,7 +183,8 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
             if read:
                 r.skip("AND", "BY")
             # "buy when it drops 5 %" must not end up as a size: a bare percentage is one after a verb that spends.
-            made = sizing(r, spoken=r.take("USE") is not None or r.peek(-1).kind == "INVEST")
+            spends = r.peek(-1).kind == "INVEST" and not r.peek(-1).text.startswith(("take", "taking"))
+            made = sizing(r, spoken=r.take("USE") is not None or spends)
             if made is not None:
                 said.size(r, made, first)
             elif (
@@ -189,6 +193,7 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
                 or symbols(r, said)
                 or frame(r, bare=r.i > 0 and r.peek(-1).kind == "SYMBOL" and r.at("NUM"))
                 or _alone(r, said)
+                or (read and _set_off(r, said, first))
                 or r.take("IT", "POSITION", "LONG", "STOCKS", "SHARES", "NEXT_OPEN", "EQUALLY", "PER_TRADE", "PRICE")
                 or (not r.at("SYMBOL", "COLON", ahead=1) and r.take("TRADE"))
                 or (r.at("STOP", "TARGET", "TRAIL", "NUM", "ATR", "TIME_STOP") and guard(r, said.guards))
@@ -228,6 +233,7 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
         elif not r.at("ABOVE", "BELOW", "IT", "NOT"):
             when = condition(r)  # buy RSI < 30
     _object(r, said, first)
+    r.take(",") if before is not None and r.peek(1).text in _PROVISOS else None  # every week put …, provided …
     late = when_said(r, said)
     parts = [part for part in (before, when, late) if part is not None]
     if not parts:
@@ -248,8 +254,25 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
         each = tuple(OnSchedule(every="week", on=day) for day in made.days)
         made = each[0] if len(each) == 1 else AnyOf(parts=each)
     said.entries.append(Entry(side=side, when=made))
+    said.adds = said.adds or _contributes(verb.kind, made, said)
     r.entry = made
     return True
+
+
+def _contributes(verb: str, when: Condition, said: Collected) -> bool:
+    """put 5 % of the equity in NVDA every week: more each time, as a fixed sum would be."""
+    parts = when.parts if isinstance(when, AllOf) else (when,)
+    dated = any(isinstance(part, (OnSchedule, EveryBars)) for part in parts)
+    return verb in ("INVEST", "DCA") and isinstance(said.sizing, PercentOfEquity) and dated
+
+
+def _set_off(r: Reader, said: Collected, first: int) -> bool:
+    """buy KO, $5,000 a time, whenever …: a size between commas."""
+    if not r.take(","):
+        return False
+    made = sizing(r)
+    r.take(",")
+    return made is not None and r.at("WHEN", "ON", "EVERY", "AFTER") and said.size(r, made, first)
 
 
 def _lasting(r: Reader, said: Collected, first: int) -> bool:

@@ -100,6 +100,9 @@ def wholes(tokens: list[Token]) -> list[Token]:
             token = replace(token, kind="USE")  # start with $20,000 per trade
         if token.kind in ("AGAINST", "ON", "RANKED") and _stop_follows(tokens, n + 1):
             token = replace(token, kind="USE")  # risking 1 % against a 2 ATR stop
+        if token.text in ("time", "times") and n and tokens[n - 1].text in ("whole", "entire", "all", "at all"):
+            made.pop() if made and made[-1].text in ("all", "at all") else None
+            continue  # keep a 10 % stop the whole time
         if token.text in ("whole", "entire"):
             after = n + 1
             while after < len(tokens) and tokens[after].kind in ("OF", "ITS", "CURRENT"):

@@ -58,7 +58,7 @@ _BEFORE = _one("on, at, with, after, when, whenever, if, as soon as, once, upon"
 _ANYWAY = (
     f"take {_ALL}{_SIGNAL}",
     f"trade {_ALL}signals?",
-    f"(?:then )?{_AGAIN}(?: is| are)?{_run('allowed, fine, possible, permitted, right away, immediately, any time')}",
+    f"(?:then )?{_AGAIN}(?: is| are)?(?:{_run('allowed, fine, possible, permitted, right away, immediately')})?",
     f"(?:then )?{_AGAIN} {_BEFORE}(?:{_run('next, another, same')})?{_run(f'{_RULES}, {_COMES}')}",
     "(?:then )?(?:repeat|start over|start again|rinse and repeat|and so on)",
     "no (?:cooldown|cooling off|waiting period|cool down|cooling off period|cooldown period)",

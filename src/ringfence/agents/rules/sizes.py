@@ -27,7 +27,7 @@ _BARS_PER_YEAR = {"1d": 252, "1w": 52, "1mo": 12}
 # Words that may stand beside any amount.
 _GLUE = frozenset({
     "USE", "IS", "OF", "AT", "COLON", "EQUALS", "TO", "FOR", "EVERY", "ONLY", "FIXED", "IT", "AMOUNT", "IN", "ON", "BY",
-    "PER_TRADE", "TRADE", "POSITION", "EVERY_SYMBOL", "SIZE", "ALWAYS", "EQUITY", "SHARES", "INVEST", "TAKE", "BOTH",
+    "PER_TRADE", "TRADE", "POSITION", "EVERY_SYMBOL", "SIZE", "ALL_TIME", "EQUITY", "SHARES", "INVEST", "TAKE", "BOTH",
     "EITHER_WAY", "BOTH_CASES", "STOCKS", "AT_MOST", "HIGHEST", "SIGNAL_LINE", "CHOSEN", "RISKY", "FINE", "ITS", "LONG",
 })  # fmt: skip
 _PLAIN = _GLUE | {"OPENED", "WORTH", "GETS", "KEEP", "NOT", "ABOVE", "LIMIT", "BUY", "INVESTED", "TO_WORK"}
@@ -205,7 +205,7 @@ def _volatility(r: Reader, said: _Said, *, spoken: bool, whole: bool) -> Sizing 
     if "VOLATILITY" not in said.words or not aimed or said.amount.kind != "PCT" or not said.amount.value > 0:
         return None
     r.take_to(said.end)
-    window = _measured_over(r) or 20
+    window = measured_over(r) or 20
     year = _BARS_PER_YEAR.get(r.timeframe, 0)
     with r.trying() as attempt:
         if r.take("AT") and (number := r.take("NUM")) and r.take("BAR") and (r.take("YEAR") or r.take("YEARLY")):
@@ -216,7 +216,7 @@ def _volatility(r: Reader, said: _Said, *, spoken: bool, whole: bool) -> Sizing 
     return VolatilityTarget(percent=said.amount.value, period=window, bars_per_year=year)
 
 
-def _measured_over(r: Reader) -> int | None:
+def measured_over(r: Reader) -> int | None:
     """over 60 days, using the 30-day standard deviation of returns, with a 60-day lookback: by what it is judged."""
     with r.trying() as attempt:
         r.take(",")

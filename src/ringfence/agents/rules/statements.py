@@ -30,6 +30,7 @@ from ringfence.agents.rules.sides import (
     sided_filter,
     versus,
 )
+from ringfence.agents.rules.size_led import size_led
 from ringfence.agents.rules.sizes import no_more_than_all, sizing
 from ringfence.agents.rules.wording import (
     failed,
@@ -67,8 +68,8 @@ def statement(r: Reader, said: Collected) -> bool:
     readers: tuple[Callable[[Reader, Collected], bool], ...] = (
         sided_filter, filter_named, in_neither, none_after, always_unless, flips, remark, _remark, channel, _context,
         versus, unhit, waited, reason_first, heading, mirrors, otherwise_short, _universe, length, crossover, prefixed,
-        _bought, entry, _add_each, _tool, turned, stopped, swung, failed, in_cash, closed, _exit, hold, only_then,
-        _filter, _otherwise, golden, breakout, broken_out, _bars, _contrast,
+        _bought, entry, size_led, _add_each, _tool, turned, stopped, swung, failed, in_cash, closed, _exit, hold,
+        only_then, _filter, _otherwise, golden, breakout, broken_out, _bars, _contrast,
     )  # fmt: skip
     before = said.copy()
     for read in readers:
@@ -243,6 +244,9 @@ def _otherwise(r: Reader, said: Collected) -> bool:
     r.take(",")
     if r.take("NOTHING"):
         return True
+    if r.take_all("NOT", "BUY"):  # otherwise no buying this month
+        r.skip("IN", "CURRENT", "MONTH", "WEEK", "DAY", "QUARTER")
+        return r.at("END", "STOP_MARK", ",")
     if said.filters and not said.entries and r.at("BUY", "SHORT", "LONG", "WHEN"):
         return entry(r, said) or prefixed(r, said)  # do not trade if … Otherwise buy …
     if r.at("WHEN") and r.entry is not None:
@@ -300,7 +304,7 @@ def _given_to(r: Reader) -> None:
 
 def _bought(r: Reader, said: Collected) -> bool:
     """I buy 100 shares each time: how much, and not when."""
-    if not r.at("BUY", "ALWAYS"):
+    if not r.at("BUY", "ALL_TIME"):
         return False
     made = sizing(r, whole=True)
     return made is not None and said.size(r, made, r.i)
