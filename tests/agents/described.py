@@ -270,5 +270,7 @@ def descriptions(draw: st.DrawFn, *, others: bool = False) -> m.Description:
         entry=draw(decimal),
         exit=draw(st.just(0) | decimal),
         stop=draw(st.just(0) | decimal),
+        percent=draw(st.sampled_from((50, 50, 25, 12.5))),
+        time_stop_bars=draw(st.just(0) | whole),
     )
     return m.Description(plan=pair, symbols=symbols[:2])

@@ -277,6 +277,8 @@ def _pair(plan: m.Pair, symbols: tuple[str, ...]) -> Iterator[str]:
         yield f"a pair entered at {plan.entry:g} and left at {plan.exit:g} over {plan.period} bars: enter further out"
     if plan.stop and plan.stop <= plan.entry:
         yield f"the pair is given up at {plan.stop:g} and entered at {plan.entry:g}: give it up further out"
+    if not 0 < plan.percent <= 50 or plan.time_stop_bars < 0:
+        yield f"{plan.percent:g} % on each side, {plan.time_stop_bars} bars: give up to 50 %, and bars from 0 on"
 
 
 def _data(case: Case, description: m.Description) -> Iterator[str]:

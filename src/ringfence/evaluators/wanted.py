@@ -66,6 +66,11 @@ def _pair(plan: m.Pair) -> Iterator[Fact]:
             yield Fact(
                 kind="number", says=f"the pair's {name} of {number(value)}", value=value, usual=value == customary
             )
+    if plan.percent != usual.percent:
+        yield Fact(kind="number", says=f"{number(plan.percent)} % on each side", value=plan.percent, unit="percent")
+    if plan.time_stop_bars:
+        says = f"leaving after {plan.time_stop_bars} bars"
+        yield Fact(kind="number", says=says, value=plan.time_stop_bars, unit="bars")
 
 
 def _signals(plan: m.Signals) -> Iterator[Fact]:

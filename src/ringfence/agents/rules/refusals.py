@@ -26,7 +26,6 @@ _CANNOT: dict[str, tuple[str, tuple[str, ...]]] = {
         "a position is entered once, with one size: it is not added to",
         ("buy when RSI is below 30 with 50 % of the equity", "invest $500 every Monday"),
     ),
-    "CANNOT_LEG": ("a pair takes half of the equity on each side: leave the size of a leg out", ()),
     "CANNOT_MOST": (
         "how many positions may be open is not limited by a rule: each instrument has its own share",
         ("Every month hold the top 3 of AAPL, MSFT, IBM and GOOG by 6-month return",),

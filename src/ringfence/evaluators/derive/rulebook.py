@@ -156,6 +156,7 @@ def _pair(grid: Grid, plan: m.Pair, first: str, second: str) -> Iterator[Ruleboo
                 side: (Rule(truth=truth, says=f"{says} is back at {plan.exit:g} deviations"),)
                 for side, truth in zip(SIDES, out)
             },
+            guards=m.Guards(time_stop_bars=plan.time_stop_bars),
         )
 
 

@@ -76,7 +76,7 @@ def echo(description: Description) -> str:
     elif isinstance(plan, Rotation):
         said = _rotation(plan, description)
     else:
-        said = [_pair(plan, description.symbols)]
+        said = _pair(plan, description.symbols)
     return " ".join(f"{sentence}." for sentence in said)
 
 
@@ -188,12 +188,13 @@ def _ranked(plan: Rotation) -> str:
     )
 
 
-def _pair(plan: Pair, symbols: Sequence[str]) -> str:
+def _pair(plan: Pair, symbols: Sequence[str]) -> list[str]:
     stop = f", abandon at {number(plan.stop)}" if plan.stop else ""
-    return (
-        f"Trade {symbols[0]} against {symbols[1]} by the {plan.measure} over {bars(plan.period)}: "
-        f"enter at {number(plan.entry)}, exit at {number(plan.exit)}{stop} standard deviations"
-    )
+    over = f"Trade {symbols[0]} against {symbols[1]} by the {plan.measure} over {bars(plan.period)}"
+    said = [f"{over}: enter at {number(plan.entry)}, exit at {number(plan.exit)}{stop} standard deviations"]
+    if plan.percent != 50:
+        said.append(f"Use {number(plan.percent)} % of the equity on each side")
+    return [*said, f"Exit after {bars(plan.time_stop_bars)}"] if plan.time_stop_bars else said
 
 
 # Conditions.

@@ -351,6 +351,8 @@ class Pair:
     entry: float = 2
     exit: float = 0
     stop: float = 0  # where it is given up; 0 is never
+    percent: float = 50  # of the equity, on each side
+    time_stop_bars: int = 0  # out at the open this many bars after the one it came in at
 
 
 Plan = Signals | Allocation | Rotation | Pair

@@ -105,7 +105,11 @@ def pair_code(description: Description, program: Program) -> str:
     program.functions.add("np")
     program.started = ["self.history = []"]
     sign = "/" if plan.measure == "ratio" else "-"
+    share = "0.5" if plan.percent == 50 else names.percent("share", plan.percent, 0.5)
     give_up = f" or abs(score) > {names.number('give_up_score', plan.stop)}" if plan.stop else ""
+    if plan.time_stop_bars:
+        give_up += f" or self.bars_held >= {names.count('time_stop_bars', plan.time_stop_bars)}"
+        program.started.append("self.bars_held = 0")
     body = [
         f'if not len(self.data["{first}"]) or not len(self.data["{second}"]):  # one of them begins later',
         "    return",
@@ -116,12 +120,13 @@ def pair_code(description: Description, program: Program) -> str:
         "spread = np.std(window)",
         "score = (window[-1] - np.mean(window)) / spread if spread else 0.0",
         f'held = self.position("{first}")',
+        *(["self.bars_held = self.bars_held + 1 if held else 0"] if plan.time_stop_bars else []),
         "if not held:",
         *([f"    if abs(score) > {names.number('give_up_score', plan.stop)}:", "        return"] if plan.stop else []),
         f"    if score > {entry}:  # {first} is dear",
-        f'        self.rebalance({{"{first}": -0.5, "{second}": 0.5}}, reason="dear")',
+        f'        self.rebalance({{"{first}": -{share}, "{second}": {share}}}, reason="dear")',
         f"    elif score < -{entry}:  # {first} is cheap",
-        f'        self.rebalance({{"{first}": 0.5, "{second}": -0.5}}, reason="cheap")',
+        f'        self.rebalance({{"{first}": {share}, "{second}": -{share}}}, reason="cheap")',
         f"elif (score >= -{leave} if held.is_long else score <= {leave}){give_up}:"
         if leave != "0"
         else f"elif (score >= 0 if held.is_long else score <= 0){give_up}:",
