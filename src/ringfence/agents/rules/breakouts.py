@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ringfence.agents.rules.collected import Collected, symbols
 from ringfence.agents.rules.conditions import condition
-from ringfence.agents.rules.entering import both_ways
+from ringfence.agents.rules.crossovers import both_ways
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.mirror import mirrored
 from ringfence.agents.rules.reader import Reader, period

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ringfence.agents.rules.calendar import calendar, never_on
 from ringfence.agents.rules.collected import Collected, symbols
 from ringfence.agents.rules.conditions import all_of, condition, opposite
-from ringfence.agents.rules.crosses import GOLDEN, two_averages
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import guard
 from ringfence.agents.rules.lasting import after_bars
 from ringfence.agents.rules.leaving import if_unmet, leave
-from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.nominals import moved_so
 from ringfence.agents.rules.opening import opening, side_of_verb
-from ringfence.agents.rules.operands import named, operand, pair_of_averages
+from ringfence.agents.rules.operands import named, operand
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.remarks import marks
 from ringfence.agents.rules.scales import fitting
@@ -28,11 +24,8 @@ from ringfence.trade.description.model import (
     Change,
     Compare,
     Condition,
-    Cross,
-    Direction,
     Entry,
     EveryBars,
-    Exit,
     InHours,
     Level,
     Line,
@@ -49,7 +42,6 @@ _PROVISOS = (
     "provided", "provided that", "as long as", "so long as", "only if", "only when", "but only if", "but only when",
     "given that", "assuming", "unless", "only while", "but only while",
 )  # fmt: skip
-_WAYS: tuple[Direction, Direction] = ("above", "below")
 
 
 def when_said(r: Reader, said: Collected, *, leaving: bool = False) -> Condition | None:
@@ -335,73 +327,3 @@ def hold(r: Reader, said: Collected) -> bool:
     said.held.append(when)
     r.entry = when
     return True
-
-
-def golden(r: Reader, said: Collected) -> bool:
-    """Golden cross on AMZN (50/200 SMA): an entry without a verb."""
-    if not r.at("GOLDEN_CROSS"):
-        return False
-    r.take("GOLDEN_CROSS")
-    if r.at("SYMBOL", "EVERY_SYMBOL", ahead=1) and r.take("ON", "FOR", "IN") and not symbols(r, said):
-        return False
-    fast, slow = r.golden or GOLDEN
-    if r.take("OF", "("):
-        bracket = r.peek(-1).kind == "("
-        found = pair_of_averages(r)
-        if found is None or (bracket and not r.take(")")):
-            return False
-        fast, slow = r.golden = found
-    r.take("IN") if r.at("STOP_MARK", ",", "AND", "END", ahead=1) else None  # golden cross in, death cross out
-    if not r.at("STOP_MARK", ",", "AND", "END", "USE", "COLON"):
-        return False
-    r.it, r.right = fast, slow
-    r.entry = Cross(left=fast, direction="above", right=slow)
-    said.entries.append(Entry(side="long", when=r.entry))
-    return True
-
-
-def crossover(r: Reader, said: Collected) -> bool:
-    """a 20/50 EMA crossover on TSLA: in when the first crosses above the second, out when it crosses below."""
-    r.take("REACHES") if r.peek().text in ("test", "testing") else None
-    r.skip("PLEASE", "USE", "TRADE", "STRATEGY", "ON")
-    found = pair_of_averages(r) or two_averages(r) or _own_cross(r)
-    if found is None or not r.take("CROSS"):
-        return False
-    r.skip("STRATEGY", "TITLE")
-    if r.take("ON", "FOR", "IN", "OF") and not symbols(r, said):
-        return False
-    frame(r, bare=True)
-    if not r.at("END", "STOP_MARK", ",", "AND", "USE", "LONG_ONLY") or (r.at("AND", ",") and r.at(*NAMES, ahead=1)):
-        return False
-    up, down = (Cross(left=found[0], direction=way, right=found[1]) for way in _WAYS)
-    said.entries.append(Entry(side="long", when=up))
-    if both_ways(r):
-        said.entries.append(Entry(side="short", when=down))
-    else:
-        said.exits.append(Exit(side="long", when=down))
-    r.entry = up
-    return True
-
-
-def both_ways(r: Reader) -> bool:
-    """…, long and short: …, in both directions: short where it would sell."""
-    with r.trying() as attempt:
-        r.skip(",", "USE", "AND")
-        bracket = r.take("(") is not None
-        named = r.take("TWO_SIDED") or (r.take("LONG") and r.take("AND", "SLASH") and r.take("SHORT"))
-        said = named or r.take("EITHER_WAY", "BOTH_CASES")
-        if said and (not bracket or r.take(")")) and r.at("END", "STOP_MARK", ",", "AND", "USE"):
-            attempt.keep()
-            return True
-    return False
-
-
-def _own_cross(r: Reader) -> tuple[Line, Line] | None:
-    """MACD crossover: of its signal."""
-    with r.trying() as attempt:
-        made = line(r) if r.at("MACD", "STOCHASTIC") else None
-        if made is None or not r.at("CROSS"):
-            return None
-        attempt.keep()
-        other = "signal" if made.name == "macd" else "d"
-        return made, replace(made, part=other)

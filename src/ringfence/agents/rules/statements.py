@@ -9,7 +9,8 @@ from ringfence.agents.rules.breakouts import breakout, broken_out, channel
 from ringfence.agents.rules.calendar import hours, never_on
 from ringfence.agents.rules.collected import SEPARATORS, Collected, symbols
 from ringfence.agents.rules.conditions import all_of, condition
-from ringfence.agents.rules.entering import crossover, entry, golden, hold, prefixed, when_said
+from ringfence.agents.rules.crossovers import crossover, golden
+from ringfence.agents.rules.entering import entry, hold, prefixed, when_said
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import guard
 from ringfence.agents.rules.headings import heading
