@@ -45,6 +45,15 @@ def _extreme(r: Reader, given: int | None) -> Line | None:
             return _made_extreme("highest" if token.kind == "HIGH" else "lowest", given, source)
         if given is not None and r.peek(-1).text.endswith("s") and r.peek().text in _MOST:
             return None  # 20 days max is a time
+        most = r.at("PREVIOUS", ahead=1) and r.peek().text in ("maximum of", "minimum of")
+        if most and given is None:  # above the maximum of the last 30 days
+            name = "highest" if r.take("AT_MOST", "AT_LEAST", "FOR") and r.peek(-1).text == "maximum of" else "lowest"
+            r.take("PREVIOUS")
+            bars = period(r)
+            if bars is None:
+                return None
+            attempt.keep()
+            return _made_extreme(name, bars, "")
         token = r.take("HIGHEST", "LOWEST") or (r.take("PEAK") if r.peek().text == "highest price" else None)
         if token is None:
             if given is None and r.at("HIGH", "LOW") and r.at("OF", "IN", "ABOVE", ahead=1):

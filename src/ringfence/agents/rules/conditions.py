@@ -84,8 +84,12 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
 
 def _connective(r: Reader, last: Condition) -> str | None:
     opened = isinstance(last, Compare) and last.left == Line(name="open")
+    dated = isinstance(last, Compare) and isinstance(last.left, Line) and last.left.ago > 0
+    at = 1 if dated and r.at(",") else 0
     if opened and r.at("THEN") and r.at("CLOSES", "CLOSE", "FALLS", "RISES", ahead=1):
         return "then"  # opens above it and then closes below: of one bar
+    if dated and r.at("THEN", ahead=at) and r.at("CURRENT", ahead=at + 1):
+        return "then"  # yesterday it was below, then today it closes above
     if r.at("ONLY") and r.at("ON", "USE", ahead=1):
         return "and"
     if r.at("AND", "OR"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.lines import line
-from ringfence.agents.rules.operands import pair_of_averages
+from ringfence.agents.rules.operands import line_name, pair_of_averages
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.settings import AVERAGES
 from ringfence.trade.description.model import Condition, Cross, Line
@@ -33,11 +33,30 @@ def golden(r: Reader) -> Condition | None:
                     )
                 fast, slow = r.golden = found
                 named.keep()
+        told = told_averages(r) if r.golden is None else None
+        if told is not None:
+            fast, slow = r.golden = told
         r.take("HAPPENS")
         attempt.keep()
         r.it, r.right = fast, slow
         direction = "above" if token.kind == "GOLDEN_CROSS" else "below"
         return Cross(left=fast, direction=direction, right=slow)  # type: ignore[arg-type]
+
+
+def told_averages(r: Reader) -> tuple[Line, Line] | None:
+    """a golden cross 50/200, a death cross 20/100 EMA, 50 over 200: the averages beside it."""
+    with r.trying() as attempt:
+        found = pair_of_averages(r)
+        one = r.take("NUM") if found is None else None
+        two = r.take("NUM") if one is not None and r.take("SLASH", "ABOVE") else None
+        if one is not None and two is not None and one.value < two.value:
+            r.take("DAY", "BAR")
+            name = line_name(r) or "sma"
+            found = Line(name=name, values=(one.value,)), Line(name=name, values=(two.value,))
+        if found is None or found[0].values >= found[1].values or r.at("PERCENT", "TIMES", "SHARES"):
+            return None
+        attempt.keep()
+        return found
 
 
 def named_cross(r: Reader) -> Condition | None:

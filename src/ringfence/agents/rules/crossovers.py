@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.collected import Collected, symbols
-from ringfence.agents.rules.crosses import GOLDEN, two_averages
+from ringfence.agents.rules.crosses import GOLDEN, told_averages, two_averages
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.operands import pair_of_averages
@@ -30,6 +30,11 @@ def golden(r: Reader, said: Collected) -> bool:
         if found is None or (bracket and not r.take(")")):
             return False
         fast, slow = r.golden = found
+    with r.trying() as attempt:
+        r.take(",")
+        if (told := told_averages(r)) is not None:
+            attempt.keep()
+            fast, slow = r.golden = told
     r.take("IN") if r.at("STOP_MARK", ",", "AND", "END", ahead=1) else None  # golden cross in, death cross out
     if not r.at("STOP_MARK", ",", "AND", "END", "USE", "COLON"):
         return False

@@ -42,6 +42,11 @@ _PROVISOS = (
     "provided", "provided that", "as long as", "so long as", "only if", "only when", "but only if", "but only when",
     "given that", "assuming", "unless", "only while", "but only while",
 )  # fmt: skip
+# What else may begin a rule that an order follows: first up close, out; down 3 days in a row: buy.
+_HAPPENINGS = (
+    "FIRST", "EVERY", "RISES", "FALLS", "INSIDE_DAY", "OUTSIDE_DAY", "GAP", "ABOVE", "BELOW", "CURRENT", "PREVIOUS",
+    "BOTH", "EITHER", "IT",
+)  # fmt: skip
 
 
 def when_said(r: Reader, said: Collected, *, leaving: bool = False) -> Condition | None:
@@ -93,7 +98,7 @@ def prefixed(r: Reader, said: Collected) -> bool:
     r.take("IS") if bare and r.at(*NAMES, "IT", ahead=1) else None  # is RSI below 30? Buy
     asked = r.i > 0 and (r.peek(-1).kind == "IS" or r.peek(-1).text in ("and if", "and when"))
     if bare and (
-        r.at("GOLDEN_CROSS", "DEATH_CROSS", *NAMES, "NUM", "SYMBOL", "BULLISH", "BEARISH")
+        r.at("GOLDEN_CROSS", "DEATH_CROSS", *NAMES, "NUM", "SYMBOL", "BULLISH", "BEARISH", *_HAPPENINGS)
         or _goes_on(r)
         or (asked and r.at("IT"))
     ):

@@ -165,8 +165,7 @@ def gap(r: Reader) -> Condition | None:
         r.take("USE", "MAKES") if r.at("GAP", ahead=1) else None
         size, hard = _sized(r)
         opens = whose is not None and whose.text == "opens" and r.at("RISES", "FALLS")
-        if whose is not None and whose.kind == "SYMBOL" and whose.text not in r.traded:
-            return None
+        symbol = whose.text if whose is not None and whose.kind == "SYMBOL" and whose.text not in r.traded else ""
         if not opens and r.take("GAP") is None:
             return None
         way = r.take("RISES", "FALLS", "ABOVE", "BELOW")
@@ -177,8 +176,8 @@ def gap(r: Reader) -> Condition | None:
         beyond = line(r) if way.kind in ("ABOVE", "BELOW") and size is None else None
         if beyond in (Line(name="high", ago=1), Line(name="low", ago=1)):
             attempt.keep()
-            r.it = _CLOSE
-            return Compare(left=_OPEN, level="above" if up else "below", right=beyond)
+            r.it = replace(_CLOSE, symbol=symbol)
+            return _of(Compare(left=_OPEN, level="above" if up else "below", right=beyond), symbol)
         if size is None:
             size, hard = _sized(r)
         before = _gapped_over(r, up=up, sized=size is not None)
@@ -189,8 +188,13 @@ def gap(r: Reader) -> Condition | None:
         right = before if size is None else Beyond(line=before, percent=size if up else -size)
         levels: tuple[Level, Level] = ("above", "below") if hard or size is None else ("at_least", "at_most")
         attempt.keep()
-        r.it = _CLOSE
-        return Compare(left=_OPEN, level=levels[not up], right=right)
+        r.it = replace(_CLOSE, symbol=symbol)
+        return _of(Compare(left=_OPEN, level=levels[not up], right=right), symbol)
+
+
+def _of(made: Condition, symbol: str) -> Condition:
+    """The same of an instrument that is named beside it."""
+    return map_lines(made, lambda one: replace(one, symbol=symbol)) if symbol else made
 
 
 def _gapped_over(r: Reader, *, up: bool, sized: bool) -> Line | None:
@@ -214,8 +218,7 @@ def streak(r: Reader) -> Condition | None:
     with r.trying() as attempt:
         r.take("AFTER", "ON")
         whose = r.take("IT", "PRICE", "SYMBOL") if r.at("IS", "NUM", "MAKES", "USE", ahead=1) else None
-        if whose is not None and whose.kind == "SYMBOL" and whose.text not in r.traded:
-            return None
+        symbol = whose.text if whose is not None and whose.kind == "SYMBOL" and whose.text not in r.traded else ""
         r.skip("IS", "MAKES")
         r.take("USE") if r.peek().text == "having" else None
         r.take("AT_LEAST") if r.at("NUM", ahead=1) and r.at("CONSECUTIVE", "RISES", "FALLS", ahead=2) else None
@@ -234,7 +237,9 @@ def streak(r: Reader) -> Condition | None:
         if (said is None and bare) or r.at("PERCENT"):
             return None
         attempt.keep()
-        return _run(r, way.text, noun.text if noun else "", int(number.value), up=way.kind == "RISES")
+        made = _run(r, way.text, noun.text if noun else "", int(number.value), up=way.kind == "RISES")
+        r.it = replace(_CLOSE, symbol=symbol)
+        return _of(made, symbol)
 
 
 def _run(r: Reader, words: str, noun: str, bars: int, *, up: bool) -> Condition:

@@ -8,6 +8,7 @@ from ringfence.agents.rules.channels import edge
 from ringfence.agents.rules.lines import ago, line
 from ringfence.agents.rules.reader import UNITS, Reader, money, percent, period
 from ringfence.agents.rules.scales import scale
+from ringfence.trade.description.catalogue import PRICES
 from ringfence.trade.description.echo import BEFORE_THIS_BAR
 from ringfence.trade.description.lines import lines_of
 from ringfence.trade.description.model import (
@@ -81,8 +82,15 @@ def _of_other(r: Reader, against: Line) -> Line:
 def _meant(r: Reader, against: Operand | None) -> Line | None:
     """What "it" is on the right: one of the two lines of the last comparison, where only one can be."""
     lines = [one for one in (r.it, r.right) if one is not None]
-    found = list(dict.fromkeys(one if one.name in BEFORE_THIS_BAR else replace(one, ago=0) for one in lines))
+    kept = (*BEFORE_THIS_BAR, "open", "high", "low")  # yesterday's low stays that
+    found = list(dict.fromkeys(one if one.name in kept else replace(one, ago=0) for one in lines))
     found = [one for one in found if one != against]
+    if isinstance(against, Line):
+        same = [one for one in found if scale(one) == scale(against)]
+        named = {one for one in lines_of(r.entry) if scale(one) == scale(against) and one.name not in PRICES}
+        found = same or (list(named) if len(named) == 1 else found)
+    if len(found) > 1 and any(one.name not in PRICES or one.ago for one in found):
+        found = [one for one in found if one.name not in PRICES or one.ago]  # a line it was held against
     if len(found) > 1:
         raise r.ask("which of the two is it?", ["name the line"], r.i)
     return found[0] if found else None
@@ -189,6 +197,7 @@ def bare(r: Reader, *, left: bool) -> Line | None:
     """the 50-day, and as a left side also the 50, where a cross follows."""
     with r.trying() as attempt:
         r.take("ITS")
+        r.take("PRICE") if r.peek().text in ("stock", "etf", "share") and r.at("NUM", ahead=1) else None
         if not r.at("NUM"):
             return None
         short = left and r.at("CROSS", "MOVES", ahead=1)

@@ -107,7 +107,9 @@ def _comparison(r: Reader) -> Condition | None:
         once = r.at("FIRST", "EVERY") or r.peek().text in ("one", "single")
         if once and r.at("CLOSE", ahead=1) and r.at("ABOVE", "BELOW", ahead=2):
             r.take(r.peek().kind)  # on the first close below it, until one close above it
-        r.take("CURRENT") if r.at("CLOSES", ahead=1) else None  # today closes above it
+        r.take("CURRENT") if r.at("CLOSES", ahead=1) or (
+            r.at("IT", ahead=1) and r.at("CLOSES", ahead=2)
+        ) else None  # today closes above it
         left: Operand | None = operand(r, left=True)
         pronoun = left is None
         if left is None and (r.take("IT") or (r.at("IS", ahead=1) and r.peek().text == "each" and r.take("EVERY"))):

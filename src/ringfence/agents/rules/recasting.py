@@ -22,6 +22,8 @@ _CLOSED = "CLOSES=closed|SELL=sold|EXIT=exited/liquidated/flattened/unwound|COVE
 # after =; `?` makes it optional, `>` only looks ahead, `<` only looks back. What it becomes: kinds, or the number of an
 # element that stays as it is.
 _RULES = (
+    ("BUY_AND_HOLD FOR NUM DAY|BAR|WEEK|MONTH|HOUR", "BUY AND HOLD 2 3 4"),
+    ("BUY_AND_HOLD NUM DAY|BAR|WEEK|MONTH|HOUR", "BUY AND HOLD 2 3"),  # buy and hold 2 days
     ("EMPHASIS", ""),  # sell after five bars, no matter what
     (f"TOO >{_ENDS}", ""),  # a 10 % stop, too
     # The position is opened when …, a short is opened when …, JPM is bought if …

@@ -84,7 +84,9 @@ _ABBREVIATED = frozenset(
     {"excl", "incl", "avg", "vs", "approx", "pct", "std", "dev", "min", "max", "vol", "mins", "hrs"}
 )
 # Words of the lexicon that are tickers too, where they are in capitals and stand as what is traded.
-_TICKERS_TOO = frozenset({"ma", "low", "all", "it", "now", "open", "mo", "on", "key", "sd", "min", "gap", "sap", "ups"})
+_TICKERS_TOO = frozenset(
+    {"ma", "low", "all", "it", "now", "open", "mo", "on", "key", "sd", "min", "gap", "sap", "ups", "snap"}
+)
 _NO_LINES = frozenset({"cost", "now", "key", "ups", "sap"})
 _BEFORE_TICKER = ("BUY", "SELL", "SHORT", "LONG", "TRADE", "COVER", "SHARES", "OF")
 _MARKS = {

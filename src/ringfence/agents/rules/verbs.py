@@ -242,7 +242,10 @@ def crossing(r: Reader, left: Operand, first: int) -> Condition | None:
     turned = _from_to(r, left)
     if turned is not None:
         return turned
-    side = r.take("ABOVE", "BELOW", "THROUGH") or (r.take("PREVIOUS") if r.peek().text == "past" else None)
+    edge = r.peek().text == "lower" and (r.at("BAND", *BANDS, ahead=1) or r.at("NUM", "(", ahead=1))
+    side = (r.take("ABOVE", "BELOW", "THROUGH") if not edge else None) or (
+        r.take("PREVIOUS") if r.peek().text == "past" else None
+    )
     r.take("THROUGH")
     if side is not None and side.kind in ("ABOVE", "BELOW"):
         wanted: Direction = "above" if side.kind == "ABOVE" else "below"
