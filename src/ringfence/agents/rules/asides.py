@@ -12,6 +12,7 @@ from ringfence.agents.rules.talking import (
     ASKING,
     BINDING,
     CLOSING,
+    COMPARED,
     DENIES,
     GRAVE,
     GREETED,
@@ -96,6 +97,8 @@ def without_talk(tokens: Sequence[Token], text: str) -> Iterator[Talk]:
     for n, part in enumerate(parts):
         named = n > 0 and parts[n - 1].mark == ":" and NAME.fullmatch(parts[n - 1].said(tokens, text).lower())
         titled = (n == 0 or part.mark == ":") and _is_title(tokens, part)
+        if _unheard(tokens, part):
+            continue
         if named or titled or _is_talk(tokens, part, text, opening=n < ruled):
             chosen.append(part)
         else:
@@ -153,10 +156,11 @@ def _is_talk(tokens: Sequence[Token], part: _Part, text: str, *, opening: bool) 
     if not re.search(r"[a-z]", said) and part.mark != ":":
         return False
     asking = ASKING.match(SALUTATION.sub("", said)) is not None
-    if CLOSING.fullmatch(said.strip(" .!-")):
+    if CLOSING.fullmatch(said.strip(" .!-")) or _compared(tokens, part, said):
         return True
     places = range(part.first, part.last)
     named = _CALLED if part.mark == ":" else ()  # crash protection: …
+    named = ("HOLD", "ABOVE", "BELOW", "SAME") if asking and part.mark == "?" else named  # is it better than holding?
     if part.mark == ":" and (LOW_HIGH.fullmatch(said) or _repeats(tokens, part) or _proverb(tokens, part)):
         return True
     if not all(_neutral(tokens, n) or tokens[n].kind in ("USE", *named, *(_ASKED if asking else ())) for n in places):
@@ -170,6 +174,25 @@ def _is_talk(tokens: Sequence[Token], part: _Part, text: str, *, opening: bool) 
     if not asking and BINDING.search(said):
         return False
     return opening or asking or part.mark == "?" or PERSONAL.search(said) is not None
+
+
+def _compared(tokens: Sequence[Token], part: _Part, said: str) -> bool:
+    """Compare it with buy and hold: beside rules, and without one of its own."""
+    ruled = any(
+        t.kind in (*_ORDERS, "WHEN", "COVER", "ROTATE", "TOP")
+        for t in tokens[part.first : part.last]
+        if t.kind != "HOLD"
+    )
+    return not ruled and COMPARED.fullmatch(said) is not None and _orders(tokens, part)
+
+
+def _unheard(tokens: Sequence[Token], part: _Part) -> bool:
+    """Ulta Beauty: … My plan for Ulta: … Nothing else says what is traded, and this may be a company."""
+    if any(token.kind == "SYMBOL" for token in tokens):
+        return False
+    names = [n for n in range(part.first, part.last) if tokens[n].kind == "UNKNOWN" and tokens[n].value]
+    led = any(n > part.first and tokens[n - 1].kind in ("FOR", "ON", "IN", "OF", "BUY", "TRADE") for n in names)
+    return led or (len(names) > 1 and len(names) == part.last - part.first)
 
 
 def _is_title(tokens: Sequence[Token], part: _Part) -> bool:
@@ -256,7 +279,11 @@ def _clauses(tokens: Sequence[Token], part: _Part, text: str) -> Iterator[_Part]
     for n in commas:
         one = _Part(first=n + 1, last=part.last, mark=part.mark)
         said = one.said(tokens, text).lower().strip(" -")
-        if n > lead and one.first < one.last and (CLOSING.fullmatch(said) or _asks(tokens, one, said)):
+        if (
+            n > lead
+            and one.first < one.last
+            and (CLOSING.fullmatch(said) or _compared(tokens, one, said) or _asks(tokens, one, said))
+        ):
             yield one
             return
 

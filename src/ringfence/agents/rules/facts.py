@@ -38,6 +38,7 @@ _SPANS = (
 )
 _DATES = tuple(re.compile(span + _AFTER, re.IGNORECASE) for span in _SPANS)
 _LATELY = re.compile(
+    r"^(?:over|in|during|for)\s+the\s+(?:last|past)\s+(?P<m>\w+)\s+years?(?=\s*,)|"
     r"(?:(?<=^)|(?<=[.;!?,\n]))\s*(?:please\s+|and\s+)?(?:back-?\s?test|test|run|period|data|history|use)\s*:?"
     r"(?:\s+(?:it|this|that|on|over|for|the|data|of|from))*\s*(?:last|past)\s+(?P<n>\w+)\s+years?(?:\s+of\s+data)?"
     r"(?=\s*(?:$|[.,;!?\n]))",
@@ -164,13 +165,14 @@ _STEP = re.compile(
 _TURN = re.compile(
     rf"(?:(?<=^)|(?<=[\n.;!?]))\s*(?:and\s+)?({'|'.join(_ORDINALS)})(?:ly)?\s*[:,]\s+(?=[A-Za-z])", re.IGNORECASE
 )
-_NUMBERED = re.compile(r"(?:(?<=^)|(?<=[\n.;:!?,]))\s*\(?#?(\d)[.):]\s+(?=[A-Za-z])")
-_INLINE = re.compile(r"(?:(?<=^)|(?<=\s))\(?(\d)\)\s+(?=[A-Za-z])")
+_NUMBERED = re.compile(r"(?:(?<=^)|(?<=[\n.;:!?,]))\s*\(?#?(\d)[.):]\s+(?=[A-Za-z\d$])")
+_LETTERED = re.compile(r"(?:(?<=^)|(?<=[\n.;:!?,]))\s*\(?([a-h])\)\s+(?=[A-Za-z\d$])")
+_INLINE = re.compile(r"(?:(?<=^)|(?<=\s))\(?(\d)\)\s+(?=[A-Za-z\d$])")
 
 
 def _unlisted(text: str) -> str:
     """1. Buy … 2. Sell …, Step 1: …, First, … Second, …, and lines that begin with a dash or a dot."""
-    for rule in (_NUMBERED, _INLINE, _STEP, _TURN):
+    for rule in (_NUMBERED, _LETTERED, _INLINE, _STEP, _TURN):
         marks = list(rule.finditer(text))
         if len(marks) > 1 and [_count(mark[1]) for mark in marks] == list(range(1, len(marks) + 1)):
             for mark in marks:
@@ -184,6 +186,8 @@ def _unlisted(text: str) -> str:
 
 def _count(said: str) -> int:
     low = said.lower()
+    if len(low) == 1 and low.isalpha():
+        return ord(low) - ord("a") + 1
     words = _COUNTED if low in _COUNTED else _ORDINALS
     return int(low) if low.isdigit() else words.index(low) + 1
 

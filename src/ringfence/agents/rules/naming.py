@@ -154,10 +154,15 @@ def _owner(made: list[Token]) -> int:
 
 
 def _plain(tokens: list[Token]) -> list[Token]:
-    """Apple stock is Apple; 100 AAPL shares are 100 shares of it."""
+    """Apple stock is Apple; 100 AAPL shares are 100 shares of it; GLD (gold), QQQ, the Nasdaq ETF."""
     made: list[Token] = []
-    for token in tokens:
-        last = made[-1] if made else None
+    n = 0
+    while n < len(tokens):
+        token, last = tokens[n], made[-1] if made else None
+        if last is not None and last.kind == "SYMBOL" and (after := _explained(tokens, n)):
+            n = after
+            continue
+        n += 1
         if last is not None and last.kind == "SYMBOL" and token.text in ("stock", "shares", "share", "etf", "stocks"):
             if token.kind == "SHARES" and len(made) > 1 and made[-2].kind == "NUM":
                 made[-1:] = [token, last]
@@ -166,3 +171,17 @@ def _plain(tokens: list[Token]) -> list[Token]:
             continue
         made.append(token)
     return made
+
+
+def _explained(tokens: list[Token], n: int) -> int:
+    """Where what a ticker is called after it ends; nothing where it is not called anything."""
+    ends = {"(": (")",), ",": (",", "COLON", "STOP_MARK")}.get(tokens[n].kind, ())
+    after = n + 1
+    while after < len(tokens) and (
+        tokens[after].kind in ("CANNOT_INDEX", "UNKNOWN") or tokens[after].text in _KINDS_OF
+    ):
+        after += 1
+    known = any(token.kind == "CANNOT_INDEX" or token.text in _KINDS_OF for token in tokens[n + 1 : after])
+    if not known or after >= len(tokens) or tokens[after].kind not in ends:
+        return 0
+    return after + (tokens[n].kind == "(")

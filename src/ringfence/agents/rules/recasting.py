@@ -88,6 +88,14 @@ _RULES = (
     ("UNKNOWN=fixed NUM PERCENT|ATR STOP|TARGET", "2 3 4"),
     ("WHEN=where >STOP", ","),
     ("TRAIL , >TRAIL", ""),  # a chandelier exit, i.e. a trailing stop of 3 ATR
+    # Entry -> RSI < 30; my buy signal comes when …; a sell is triggered when …; KO should be sold when …; Bitcoin/USD
+    ("<STOP_MARK|,|END BUY=entry/buy|EXIT=exit|SELL=sell|TRADE=ticker/symbol THEN", "2 COLON"),
+    ("BUY|SELL|EXIT|SHORT|COVER IS? HAPPENS|MOVES=comes/come >WHEN", "1"),
+    (f"{_OWN} IN|ON SYMBOL {_IS}? OPENED >{_GOES_ON}", "BUY 3"),
+    ("<AND|,|THEN IS SELL=sold|BUY=bought|SHORT=shorted|COVER=covered|EXIT=exited >WHEN", "3"),
+    ("<STOP_MARK|,|END|AND|COLON IS BUY=buying|SELL=selling|SHORT=shorting|HOLD=holding", "3"),
+    ("SYMBOL SLASH DOLLARS=usd", "1"),
+    ("<NUM|)|AVERAGE|SMA|EMA|BAND ON CLOSE=close/daily close/day close >STOP_MARK|,|AND|THEN|END|OR|COLON", ""),
     # Hourly Ethereum, 15-minute QQQ bars: the bars after what is traded
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL BAR|CHART", "3 2 4"),
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL >STOP_MARK|COLON|,", "3 2 BAR"),

@@ -54,12 +54,18 @@ CLOSING = re.compile(
     r"(?:it|all|everything|the (?:whole|entire|full|complete) (?:\w+ )?\w+|all there is(?: to it)?|"
     r"my (?:whole |entire )?\w+)"
     r"(?: (?:really|basically|folks|for now|from me|i need|i want|i have))*"
-    r"|(?:(?:it's )?as )?simple as that|end of story|done|easy|easy enough|voila|enjoy|good luck|keep it simple"
+    r"|(?:(?:it's )?as )?simple as that|end of story|done|easy(?: enough| peasy)?|voila|enjoy|good luck|keep it simple"
     r"|(?:there (?:is|are) )?(?:no|not any) (?:other|more|further|additional|extra) "
     r"(?:rules?|conditions?|filters?|requirements?|bells and whistles|indicators?|tricks?)"
     r"|(?:there is )?nothing (?:else|more|fancy|special|complicated)(?: to it| needed| required| is needed)?"
     r"(?:,? nothing (?:less|more))?|nothing less|no frills|no extras|no bells and whistles|"
     r"those are (?:all )?(?:the|my) \w+)"
+)
+# Compare it with buy and hold: what is asked for besides, and no rule.
+COMPARED = re.compile(
+    r"(?:please |and |also |then )*(?:compare|benchmark) "
+    r"(?:(?:it|this|that|them|the (?:results?|strategy|returns?|performance)) )?"
+    r"(?:to|with|against|versus|vs\.?) [^\d%]*"
 )
 # What may lead into an order within its sentence: what would be the result of buying …
 TOLD = re.compile(
@@ -78,6 +84,7 @@ TOLD = re.compile(
         "student, trader, investor, client, somebody, someone, one, people, friend, father, mother, colleague, boss",
         "uncle",
         "professor, teacher, grandfather, brother, sister, neighbour, neighbor, mentor, coach, desk, customer",
+        "anyone, tried, tries, generate, build, write, make, create",
         "hypothesis, theory, question, request, experiment, exercise, teach, learn",
     )
     + r"\b"

@@ -81,7 +81,25 @@ _SHORT_FORMS = {
 }  # fmt: skip
 # A full stop after these ends no sentence where the next word begins with a small letter or a digit.
 _ABBREVIATED = frozenset(
-    {"excl", "incl", "avg", "vs", "approx", "pct", "std", "dev", "min", "max", "vol", "mins", "hrs"}
+    {
+        "excl",
+        "incl",
+        "avg",
+        "vs",
+        "approx",
+        "pct",
+        "std",
+        "dev",
+        "min",
+        "max",
+        "vol",
+        "mins",
+        "hrs",
+        "inc",
+        "co",
+        "corp",
+        "ltd",
+    }
 )
 # Words of the lexicon that are tickers too, where they are in capitals and stand as what is traded.
 _TICKERS_TOO = frozenset(
@@ -121,6 +139,7 @@ def _cut(text: str) -> list[Token]:
     made: list[Token] = []
     loud = not re.search(r"[a-z]", text)  # all in capitals: then capitals mark no ticker
     plain = re.sub(r"(?<!-)--(?![->])", " ,", text.translate(_ALIKE))
+    plain = re.sub(r"(?i)\btl;?dr\b:?", lambda found: " " * len(found[0]), plain)
     plain = re.sub(r"\b([ie])\.([eg])\.", r"\1\2  ", plain, flags=re.IGNORECASE)  # i.e.
     for match in _PATTERN.finditer(plain):
         kind, found = match.lastgroup or "ODD", match.group()
