@@ -288,7 +288,7 @@ def _time_only(told: Collected) -> bool:
 def if_unmet(r: Reader, said: Collected, first: int) -> None:
     """after 10 days if it never gets there, 10 days later unless the 3 % stop is hit earlier."""
     with r.trying() as attempt:
-        if r.peek().text == "if not" and r.take("OTHERWISE"):
+        if r.peek().text in ("if not", "if it not", "when it not") and r.take("OTHERWISE"):
             r.skip("HAPPENS", "MOVED_BY")
             if r.at(*_ENDS):
                 said.unmet = True
