@@ -36,6 +36,9 @@ from ringfence.trade.description.model import (
     PercentOfEquity,
 )
 
+# As long as it is so, and no longer: of a position that somebody has, not of one that is opened.
+_STATES = ("as long as", "so long as", "while", "whilst", "for as long as", "only while", "unless", "only as long as")
+_STAYS = ("be long", "long it", "stay long", "be long in", "be long on")
 _LEVELS: dict[str, Level] = {"ABOVE": "above", "BELOW": "below"}
 # What goes on with a rule after a comma; a mere "if" there begins another.
 _PROVISOS = (
@@ -219,6 +222,7 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     _object(r, said, first)
     if before is not None and sized is said.sizing and r.at("DAILY"):
         frame(r, bare=True)  # RSI < 30 -> buy BNB daily
+    lasts = before is None and r.peek().text in _STATES and (verb.kind == "LONG" or verb.text in _STAYS)
     when = when_said(r, said)
     apart = first > 0 and r.peek(first - 1 - r.i).kind == "COLON"  # AAPL above its 200-day average: buy RSI < 10
     if when is None and (before is None or (apart and r.at(*NAMES))):
@@ -252,6 +256,8 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
         made = each[0] if len(each) == 1 else AnyOf(parts=each)
     said.entries.append(Entry(side=side, when=made))
     said.adds = said.adds or _contributes(verb.kind, made, said)
+    if lasts and side == "long" and late is None and when is not None:
+        said.held.append(made)  # long as long as …: out when it is not so
     r.entry = made
     return True
 

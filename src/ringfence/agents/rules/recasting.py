@@ -70,6 +70,7 @@ _RULES = (
     ("STOCKS=etf/fund/stock/name >CLOSES|CROSS|RISES|FALLS|IS", "PRICE"),
     ("SYMBOL , DAILY=daily|HOURLY|WEEKLY=weekly >COLON|STOP_MARK|,", "1 3 BAR"),
     ("OTHERWISE=if it not/when it not/if not MOVES|REACHES|HAPPENS|RETURNS BACK?", "WHEN NOT_YET"),  # if it has not
+    ("<,|STOP_MARK|AND|END BUY=entries/new entries >DURING|ONLY", "TRADE"),  # entries only between 8:00 and 16:00
     ("EXIT , APART ,", "1"),
     ("<STOP_MARK|,|AND|END|THEN MOVES=go/gone >WHEN", "EXIT"),  # I let go when …, I'm gone when …
     ("POSITION|TRADE|IT IS HOLD >FOR|UNTIL", "HOLD"),
@@ -85,7 +86,7 @@ _RULES = (
     ("NUM AND=n STOP WHEN=where AND=n IS|EQUALS|COLON ATR ( NUM )", "1 7 8 9 10 3"),
     ("NUM AND=n WHEN=where AND=n IS|EQUALS|COLON ATR ( NUM )", "1 6 7 8 9"),
     ("NUM AND=n STOP WHEN=where AND=n IS|EQUALS NUM DAY|BAR ATR", "1 7 8 9 3"),
-    ("UNKNOWN=fixed NUM PERCENT|ATR STOP|TARGET", "2 3 4"),
+    ("FIXED|UNKNOWN=fixed NUM PERCENT|ATR STOP|TARGET", "2 3 4"),
     ("WHEN=where >STOP", ","),
     ("TRAIL , >TRAIL", ""),  # a chandelier exit, i.e. a trailing stop of 3 ATR
     # Entry -> RSI < 30; my buy signal comes when …; a sell is triggered when …; KO should be sold when …; Bitcoin/USD

@@ -124,6 +124,9 @@ def _numbered(r: Reader) -> tuple[Line, ...] | None:
         return tuple(Line(name=name, values=(one,)) for one in bars)
 
 
+_NO_PERIOD = ("ATR", "TIMES", "STOP", "TARGET", "TRAIL", "SHARES", "DOLLARS")  # … EMA 100, 2 ATR stop
+
+
 def _named_once(r: Reader) -> tuple[Line, ...] | None:
     """SMA 20, 50 and 200; EMA(20) and EMA(50)."""
     with r.trying() as attempt:
@@ -131,8 +134,8 @@ def _named_once(r: Reader) -> tuple[Line, ...] | None:
         name = line_name(r)
         first = r.take("NUM") if name is not None else None
         bars = [] if first is None else [first.value]
-        while bars and _and(r):
-            if r.at(*UNITS, "PERCENT", ahead=1):
+        while bars and not (r.at(",", "AND") and r.at(*_NO_PERIOD, ahead=2)) and _and(r):
+            if r.at(*UNITS, "PERCENT", *_NO_PERIOD, ahead=1):
                 return None
             number = r.take("NUM")
             if number is None:

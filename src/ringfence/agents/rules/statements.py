@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ringfence.agents.rules.both_ways import closed
 from ringfence.agents.rules.breakouts import breakout, broken_out, channel
@@ -226,7 +227,17 @@ def _exit(r: Reader, said: Collected) -> bool:
     if r.at("IS") and r.at("EXIT", ahead=1):
         r.take("IS")  # and being in cash otherwise
     r.take("ONLY") if r.at("SELL", "EXIT", "COVER", ahead=1) else None  # only sell when …
-    return leave(r, said, None)
+    side = "SHORT" if "long" in r.peek().text else "LONG" if "short" in r.peek().text or r.at("COVER") else ""
+    if r.at("EXIT", "SELL") and r.at("LONG", "SHORT", ahead=1):
+        side = "SHORT" if r.at("LONG", ahead=1) else "LONG"
+    if not leave(r, said, None):
+        return False
+    other = 1 if r.at("AND", ",") else 0
+    named = any(one.side.upper() == side for one in said.entries)
+    if named and r.at(side, ahead=other) and r.at("AT", "ON", "WHEN", "AFTER", "BY", ahead=other + 1):
+        token = r.peek(other)  # exit longs at the 10-day low and shorts at the 10-day high
+        r.tokens[r.i + other] = replace(token, kind="COVER" if side == "SHORT" else "EXIT", text="exit longs")
+    return True
 
 
 def _contrast(r: Reader, said: Collected) -> bool:
@@ -335,12 +346,14 @@ def _filter(r: Reader, said: Collected) -> bool:
         only = r.take("ONLY")
         verb = r.take("TRADE", "BUY", "LONG", "SHORT")
         r.take("BUY") if r.peek().text == "entries" else None  # only trade entries from 8:00 to 16:00
-        r.take("ONLY")
+        only = r.take("ONLY") or only
         if only is None and verb is None:
             return False
-        if verb is not None and verb.kind not in ("TRADE",) and not only:
+        plain = verb is None or verb.kind == "TRADE" or verb.text in ("entries", "entry", "new entries")
+        if verb is not None and verb.kind != "TRADE" and not only:
             return False
-        other = {"SHORT": "long", "BUY": "short", "LONG": "short"}.get(verb.kind if verb else "")
+        sides = {"SHORT": "long", "BUY": "short", "LONG": "short"}
+        other = sides.get(verb.kind) if verb is not None and not plain else None
         if any(one.side == other for one in said.entries):
             return False  # only short if …: of one side
         made = when_said(r, said)
