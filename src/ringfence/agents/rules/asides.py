@@ -155,6 +155,8 @@ def _is_talk(tokens: Sequence[Token], part: _Part, text: str, *, opening: bool) 
         return False  # what is traded, and no more
     if not re.search(r"[a-z]", said) and part.mark != ":":
         return False
+    if len(here) == 1 and here[0].text.endswith(("filter", "filters")):
+        return False  # what must hold follows
     asking = ASKING.match(SALUTATION.sub("", said)) is not None
     if CLOSING.fullmatch(said.strip(" .!-")) or _compared(tokens, part, said):
         return True

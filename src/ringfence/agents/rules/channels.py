@@ -106,7 +106,12 @@ def band(r: Reader, given: int | None, side: str) -> Line | None:
         given = given if given is not None or both else prefix_period(r)
         token = r.take(*BANDS)
         if token is None:
-            named = r.peek(-1).kind == "BAND" or (where is not None and where.kind == "MIDDLE" and r.right is not None)
+            channel = r.right is not None and r.right.name in BANDS.values()
+            named = (
+                r.peek(-1).kind == "BAND"
+                or (channel and r.at("LINE"))
+                or (where is not None and where.kind == "MIDDLE" and r.right is not None)
+            )
             if where is None or given is not None or not named:
                 return None
             r.take("LINE")

@@ -32,6 +32,9 @@ class Collected:
     short_only: bool = False
     two_sided: bool = False  # it says that it goes long and short
     sided: list[Entry] = field(default_factory=list)  # what must hold for the entries of one side
+    headlines: list[Entry] = field(
+        default_factory=list
+    )  # entries before a colon, which the rules after it may say again
     mirrored: tuple[Entry, ...] = ()  # entries that are the mirror image of those of the other side
     about: list[Line] = field(default_factory=list)  # lines that a heading names, which the rules must use
     bare: list[Condition] = field(default_factory=list)  # exits that name no side

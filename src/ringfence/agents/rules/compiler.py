@@ -266,7 +266,7 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     if isinstance(lengthened, str):
         return lengthened
     made = lengthened
-    unused = next((one for one in said.about if not _uses(made, one)), None)
+    unused = next((one for one in said.about if not _uses(made, one) and not _counts(made, one)), None)
     if unused is not None:
         return f"it is about {say_line(unused)}, and no rule uses that: say what it is to do"
     if not made.symbols and not made.every and len({line.symbol for line in lines_of(made) if line.symbol}) > 1:
@@ -281,6 +281,12 @@ def _uses(made: Description, about: Line) -> bool:
     names = ("ichimoku", "cloud") if about.name in ("ichimoku", "cloud") else (about.name,)
     usual = about.values == usual_line(about.name).values
     return any(line.name in names and (usual or line.values == about.values) for line in lines_of(made))
+
+
+def _counts(made: Description, about: Line) -> bool:
+    """A 3 EMA system, of three averages: how many there are, and not a period."""
+    averages = {line.values for line in lines_of(made) if line.name == about.name}
+    return about.name in ("sma", "ema", "wma") and about.values == (len(averages),)
 
 
 def _sided(entries: list[Entry], exits: list[Exit]) -> list[Exit]:

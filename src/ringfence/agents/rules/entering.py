@@ -27,6 +27,7 @@ from ringfence.trade.description.model import (
     Entry,
     EveryBars,
     InHours,
+    InMonths,
     Level,
     Line,
     Not,
@@ -50,15 +51,20 @@ _HAPPENINGS = (
     "FIRST", "EVERY", "RISES", "FALLS", "INSIDE_DAY", "OUTSIDE_DAY", "GAP", "ABOVE", "BELOW", "CURRENT", "PREVIOUS",
     "BOTH", "EITHER", "IT",
 )  # fmt: skip
+_DATED = (InHours, OnWeekdays, OnSchedule, InMonths, EveryBars)
 
 
-def when_said(r: Reader, said: Collected, *, leaving: bool = False) -> Condition | None:
-    """when …, if …, on Mondays, every month, unless …; several of them are all asked for."""
+def when_said(r: Reader, said: Collected, *, leaving: bool = False, leading: bool = False) -> Condition | None:
+    """when …, if …, on Mondays, every month, unless …; several of them are all asked for.
+
+    `leading`: before a verb, where a comma may stand between a date and a condition: every Monday, if …, buy.
+    """
     found: list[Condition] = []
     while True:
         with r.trying() as attempt:
             first = r.i
-            if found and r.at(",") and r.peek(1).text in _PROVISOS:
+            dated = bool(found) and all(isinstance(part, _DATED) for part in found)
+            if found and r.at(",") and (r.peek(1).text in _PROVISOS or (leading and dated and r.at("WHEN", ahead=1))):
                 r.take(",")
             word = r.take("WHEN", "UNLESS", "UNTIL" if leaving else "WHEN")
             if word is None and r.at("ON", "AFTER", "UPON") and not found:
@@ -96,7 +102,7 @@ def _unless_so(r: Reader) -> Condition | None:
 
 def prefixed(r: Reader, said: Collected) -> bool:
     """When RSI is below 30, buy. Every Monday buy $100 of GOOG."""
-    when = _unless_so(r) or when_said(r, said)
+    when = _unless_so(r) or when_said(r, said, leading=True)
     bare = when is None
     r.take("IS") if bare and r.at(*NAMES, "IT", ahead=1) else None  # is RSI below 30? Buy
     asked = r.i > 0 and (r.peek(-1).kind == "IS" or r.peek(-1).text in ("and if", "and when"))
@@ -194,6 +200,7 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
                 or frame(r, bare=r.i > 0 and r.peek(-1).kind == "SYMBOL" and r.at("NUM"))
                 or _alone(r, said)
                 or (read and _set_off(r, said, first))
+                or (r.at("TRADE", "IS", "ABOVE", "BELOW", ahead=1) and r.take("EITHER"))  # any of them trading above …
                 or r.take("IT", "POSITION", "LONG", "STOCKS", "SHARES", "NEXT_OPEN", "EQUALLY", "PER_TRADE", "PRICE")
                 or (not r.at("SYMBOL", "COLON", ahead=1) and r.take("TRADE"))
                 or (r.at("STOP", "TARGET", "TRAIL", "NUM", "ATR", "TIME_STOP") and guard(r, said.guards))
@@ -258,6 +265,7 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     said.adds = said.adds or _contributes(verb.kind, made, said)
     if lasts and side == "long" and late is None and when is not None:
         said.held.append(made)  # long as long as …: out when it is not so
+    said.headlines += said.entries[-1:] if r.at("COLON") else []
     r.entry = made
     return True
 

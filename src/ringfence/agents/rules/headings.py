@@ -53,10 +53,11 @@ def heading(r: Reader, said: Collected) -> bool:
 def _title(r: Reader, said: Collected) -> bool:
     """Words of a name: none of them a rule. That it goes both ways must be so."""
     if r.at("LONG") and r.at("SLASH", "AND", ahead=1) and r.at("SHORT", ahead=2):
-        if not r.at("ON", "FOR", "COLON", "STRATEGY", "STOP_MARK", ",", ahead=3):
+        if not r.at("ON", "FOR", "COLON", "STRATEGY", "STOP_MARK", ",", "SYMBOL", "TITLE", ahead=3):
             return False
         said.two_sided = True
         return r.take_all("LONG", r.peek(1).kind, "SHORT")
+    r.take("ON", "USE") if r.at("TWO_SIDED", ahead=1) else None  # trade AAPL on a two-sided CCI
     if r.at("TWO_SIDED"):
         said.two_sided = True
         return r.take("TWO_SIDED") is not None

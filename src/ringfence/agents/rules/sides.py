@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from ringfence.agents.rules.collected import Collected, symbols
 from ringfence.agents.rules.conditions import all_of, condition
-from ringfence.agents.rules.entering import side_rule, when_said
-from ringfence.agents.rules.frames import frame
-from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.entering import prefixed, side_rule, when_said
 from ringfence.agents.rules.mirror import mirrored, symmetric
 from ringfence.agents.rules.opening import names_side
 from ringfence.agents.rules.reader import Reader
-from ringfence.agents.rules.scales import scale
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
@@ -26,7 +22,6 @@ from ringfence.trade.description.model import (
     Held,
     InHours,
     InMonths,
-    Line,
     Not,
     Number,
     OnWeekdays,
@@ -89,6 +84,15 @@ def mirrors(r: Reader, said: Collected) -> bool:
     return False
 
 
+def opposed(r: Reader, said: Collected) -> bool:
+    """In the opposite case, %K crosses below %D, take a short: the rule follows in full."""
+    if not (said.entries and r.at("OPPOSITE") and r.peek().text.startswith("in ") and r.at(",", ahead=1)):
+        return False
+    r.take_all("OPPOSITE", ",")
+    count = len(said.entries)
+    return prefixed(r, said) and len(said.entries) == count + 1 and said.entries[-1].side != said.entries[-2].side
+
+
 def _longest(pattern: re.Pattern[str], kinds: str) -> re.Match[str] | None:
     """A match of the whole, or up to an "and" after which something else is said."""
     if (whole := pattern.fullmatch(kinds)) is not None:
@@ -145,10 +149,10 @@ def _numbers(when: object) -> list[float]:
     return _numbers(when.condition) if isinstance(when, Held) else []
 
 
-def _lasts(when: Condition) -> bool:
+def lasts(when: Condition) -> bool:
     """It holds on bar after bar, so that "otherwise" has a meaning: it has no cross."""
     parts = when.parts if isinstance(when, (AllOf, AnyOf, SomeOf)) else (when.part,) if isinstance(when, Not) else ()
-    return all(_lasts(part) for part in parts) if parts else isinstance(when, _LASTING)
+    return all(lasts(part) for part in parts) if parts else isinstance(when, _LASTING)
 
 
 def otherwise_short(r: Reader, said: Collected) -> bool:
@@ -165,7 +169,7 @@ def otherwise_short(r: Reader, said: Collected) -> bool:
     if r.at("SYMBOL") and not (r.peek().text in said.symbols and r.take("SYMBOL")):
         return False
     when = said.entries[0].when
-    if not r.at(*_ENDS) or not _lasts(when):
+    if not r.at(*_ENDS) or not lasts(when):
         return False
     said.entries.append(Entry(side=_SIDES[verb.kind], when=Not(part=when)))
     r.entry = said.entries[-1].when
@@ -189,7 +193,7 @@ def in_neither(r: Reader, said: Collected) -> bool:
         return _flat_when(r, said)
     r.skip("IT", "POSITION")
     after = r.take("OTHERWISE") is not None or (r.peek().text == "in between" and r.take("BETWEEN") is not None)
-    if not (before or after) or not r.at(*_ENDS) or not all(_lasts(when) for when in by_side.values()):
+    if not (before or after) or not r.at(*_ENDS) or not all(lasts(when) for when in by_side.values()):
         return False
     for side, when in by_side.items():
         said.exits.append(Exit(side=side, when=Not(part=when)))
@@ -234,7 +238,9 @@ def sided_filter(r: Reader, said: Collected) -> bool:
 
 def filtered(said: Collected) -> list[Entry] | str:
     """The entries, each with what must hold on its side and on both."""
-    entries = list(dict.fromkeys(said.entries))
+    entries = _without_headlines(said)
+    if isinstance(entries, str):
+        return entries
     for rule in said.sided:
         if not any(one.side == rule.side for one in entries):
             return f"it says when {rule.side} positions are allowed, and not when to enter one: add that"
@@ -245,95 +251,21 @@ def filtered(said: Collected) -> list[Entry] | str:
     return made
 
 
-def versus(r: Reader, said: Collected) -> bool:
-    """WMA(10) vs WMA(40) on HD: what "above" and "below" will mean."""
-    if not any(r.at("AGAINST", ahead=n) for n in range(8)):
-        return False
-    one = line(r)
-    two = line(r) if one is not None and r.take("AGAINST") else None
-    if one is None or two is None or scale(one) != scale(two):
-        return False
-    if r.take("ON", "FOR", "IN") and not symbols(r, said):
-        return False
-    frame(r, bare=True)
-    if not r.take("COLON", "STOP_MARK", ","):
-        return False
-    r.it, r.right = one, two
-    said.about += [one, two]
-    return True
+def _without_headlines(said: Collected) -> list[Entry] | str:
+    """Short GM at month end: on the last day of the month, if …, short it. What the rule says again is no rule."""
+    entries = list(dict.fromkeys(said.entries))
+    for one in said.headlines:
+        again = [other for other in entries if other.side == one.side and other != one]
+        if not again:
+            continue
+        if not all(set(_all(one.when)) <= set(_all(other.when)) for other in again):
+            return "it says before a colon when to enter, and after it otherwise: say it once"
+        entries.remove(one)
+    return entries
 
 
-def filter_named(r: Reader, said: Collected) -> bool:
-    """Trend filter: the close is above its 200-day average. Asked of every entry."""
-    if not r.peek().text.endswith(("filter", "filters")) or not r.take("TITLE") or not r.take("COLON", "IS"):
-        return False
-    r.take("WHEN")
-    made = side_rule(r) if r.at("ABOVE", "BELOW") else condition(r)
-    said.filters += [] if made is None else [made]
-    return made is not None and r.at(*_ENDS)
-
-
-def none_after(r: Reader, said: Collected) -> bool:
-    """No positions after 17:00: out by then, and none is opened later."""
-    if not (r.at("NOT") and r.at("POSITION", ahead=1) and r.at("AFTER", ahead=2) and r.at("TIME", ahead=3)):
-        return False
-    r.take_all("NOT", "POSITION", "AFTER")
-    late = InHours(start=r.peek().text)
-    r.take("TIME")
-    said.exits.append(Exit(side="long", when=late))
-    said.bare.append(late)
-    said.left.add("long")
-    said.filters.append(Not(part=late))
-    return r.at(*_ENDS)
-
-
-def always_unless(r: Reader, said: Collected) -> bool:
-    """Short VXX all the time except when …; always long SPY unless …: in while it is not so, out while it is."""
-    always = r.take("ALL_TIME") is not None
-    verb = r.take("SHORT", "LONG", "BUY", "HOLD")
-    if verb is None or (not always and not any(r.at("ALL_TIME", ahead=n) for n in range(4))):
-        return False
-    r.skip("IT", "POSITION")
-    symbols(r, said)
-    if not (r.take("ALL_TIME") or always) or not r.take("UNLESS"):
-        return False
-    made = condition(r)
-    if made is None or not r.at(*_ENDS) or not _lasts(made):
-        return False
-    side: Side = "short" if verb.kind == "SHORT" else "long"
-    said.entries.append(Entry(side=side, when=Not(part=made)))
-    said.exits.append(Exit(side=side, when=made))
-    said.left.add(side)
-    r.entry = said.entries[-1].when
-    return True
-
-
-def flips(r: Reader, said: Collected) -> bool:
-    """Supertrend on BTCUSD, flip long/short with every change of direction."""
-    about = r.it
-    if about is None or about.name not in ("supertrend", "parabolic_sar") or said.entries:
-        return False
-    r.take("MOVES", "TURNS", "OPPOSITE", "TRADE")
-    short = (
-        r.peek().text == "flip long" and r.at("SLASH", "AND", ahead=1) and r.take_all("BUY", r.peek(1).kind, "SHORT")
-    )
-    if not (short or r.take("TWO_SIDED") or r.take_all("LONG", "SLASH", "SHORT") or r.take_all("LONG", "AND", "SHORT")):
-        return False
-    if r.take("USE", "ON", "WHEN", "AT"):
-        r.take("EVERY", "ITS", "IT")
-        turned = (r.take("ROC") and r.take("OF") and r.take("DIRECTION")) or r.take("TURNS", "MOVES", "SIGNAL_LINE")
-        r.take("DIRECTION", "ROC") if turned else None
-        if not turned:
-            return False
-    if not r.at(*_ENDS):
-        return False
-    direction = replace(about, part="direction") if about.name == "supertrend" else Line(name="close")
-    right = Number(value=0) if about.name == "supertrend" else about
-    up = Cross(left=direction, direction="above", right=right)
-    down = replace(up, direction="below")
-    said.entries += [Entry(side="long", when=up), Entry(side="short", when=down)]
-    r.entry = up
-    return True
+def _all(when: Condition) -> tuple[Condition, ...]:
+    return when.parts if isinstance(when, AllOf) else (when,)
 
 
 def remark(r: Reader, said: Collected) -> bool:

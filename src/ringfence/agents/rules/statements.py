@@ -20,20 +20,10 @@ from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.remarks import marks, so_anyway
 from ringfence.agents.rules.settings import BANDS
-from ringfence.agents.rules.sides import (
-    always_unless,
-    filter_named,
-    flips,
-    in_neither,
-    mirrors,
-    none_after,
-    otherwise_short,
-    remark,
-    sided_filter,
-    versus,
-)
+from ringfence.agents.rules.sides import in_neither, mirrors, opposed, otherwise_short, remark, sided_filter
 from ringfence.agents.rules.size_led import size_led
 from ringfence.agents.rules.sizes import no_more_than_all, sizing
+from ringfence.agents.rules.stances import always_unless, filter_named, flips, none_after, versus
 from ringfence.agents.rules.wording import (
     failed,
     in_cash,
@@ -69,9 +59,9 @@ def statements(r: Reader) -> Collected | None:
 def statement(r: Reader, said: Collected) -> bool:
     readers: tuple[Callable[[Reader, Collected], bool], ...] = (
         sided_filter, filter_named, in_neither, none_after, always_unless, flips, remark, _remark, channel, _context,
-        versus, unhit, waited, reason_first, heading, mirrors, otherwise_short, _universe, length, crossover, prefixed,
-        _bought, entry, size_led, _add_each, _tool, turned, stopped, swung, failed, in_cash, closed, _exit, hold,
-        only_then, _filter, _otherwise, golden, breakout, broken_out, _bars, _contrast,
+        versus, unhit, waited, reason_first, heading, mirrors, opposed, otherwise_short, _universe, length, crossover,
+        prefixed, _bought, entry, size_led, _add_each, _tool, turned, stopped, swung, failed, in_cash, closed, _exit,
+        hold, only_then, _filter, _otherwise, golden, breakout, broken_out, _bars, _contrast,
     )  # fmt: skip
     before = said.copy()
     for read in readers:
@@ -177,7 +167,7 @@ def _universe(r: Reader, said: Collected) -> bool:
     if r.peek().text == "take" and r.at("SYMBOL", ahead=1) and r.at("STOP_MARK", "COLON", ahead=2):
         r.take("INVEST")  # take AAPL. …
     verb = r.take("TRADE", "FOR", "ON", "USE", "IN") or (
-        r.take("PRICE", "STOCKS") if r.at("COLON", "IS", ahead=1) and r.at("SYMBOL", ahead=2) else None
+        r.take("PRICE", "STOCKS", "TARGET") if r.at("COLON", "IS", ahead=1) and r.at("SYMBOL", ahead=2) else None
     )
     r.take("IS") if r.at("SYMBOL", ahead=1) else None
     if verb is None:
