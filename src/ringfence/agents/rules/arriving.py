@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ringfence.agents.rules.lines import of_own
+from ringfence.agents.rules.lines import line, of_own
 from ringfence.agents.rules.operands import operand
 from ringfence.agents.rules.reader import Reader
+from ringfence.agents.rules.settings import BANDS
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import AllOf, Compare, Condition, Cross, Level, Line, Number, Operand
 
@@ -44,6 +45,22 @@ def _same(one: Line, other: Line) -> bool:
         return True
     average = one.name == "bollinger" and other.name == "sma" and one.values[0] == other.values[0]
     return average or one == other
+
+
+def at_edge(r: Reader) -> Condition | None:
+    """at the upper band, at the lower one: when the bar reaches it."""
+    with r.trying() as attempt:
+        made = line(r) if r.at("UPPER", "LOWER", "BELOW", "TOP", *BANDS) else None
+        if made is None or made.part not in ("upper", "lower") or not r.at(*_OVER):
+            return None
+        attempt.keep()
+        up = made.part == "upper"
+        r.it, r.right = Line(name="close"), made
+        return Compare(left=Line(name="high" if up else "low"), level="at_least" if up else "at_most", right=made)
+    return None
+
+
+_OVER = ("END", "STOP_MARK", ",", "AND", "USE", "WHEN", ")", "SELL", "EXIT", "COVER")
 
 
 def rising_to(r: Reader, left: Operand, first: int) -> Condition | None:

@@ -50,7 +50,7 @@ _CALLED = ("RISES", "FALLS", "BULLISH", "BEARISH", "OVERSOLD", "OVERBOUGHT", "GA
 # Words of a title that are no rule in it; those of the second line only where the rules have them too.
 _TITLED = (
     *_CALLED, "MOVES", "CROSS", "HIGH", "LOW", "CLOSE", "CLOSES", "CONSECUTIVE", "THROUGH", "RETURNS",
-    "REVERTS", "GOLDEN_CROSS", "EITHER_WAY", "OPPOSITE", "DIRECTION", "STDEV", "LOSS", "USE", "REACHES", "DCA",
+    "REVERTS", "GOLDEN_CROSS", "DIRECTION", "STDEV", "LOSS", "USE", "REACHES", "DCA",
     "POSITIVE",
 )  # fmt: skip
 _AGAIN = (

@@ -32,7 +32,7 @@ def both_sides(r: Reader, said: Collected, token: Token | None) -> bool:
     """exit both at the middle band, close either when …, flatten everything at 15:45: whichever position there is."""
     if token is None or token.kind not in ("EXIT", "CLOSE") or not goes_both_ways(said):
         return False
-    if any(word in _WHATEVER for word in token.text.split()):
+    if any(word in _WHATEVER for word in token.text.split()) or {"cover", "sell"} <= set(token.text.split()):
         return True
     with r.trying() as attempt:
         named = r.take("PER_TRADE") or (r.take("BOTH", "EITHER", "BOTH_CASES", "EVERY") and _of_them(r))

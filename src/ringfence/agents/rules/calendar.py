@@ -366,7 +366,7 @@ def never_on(r: Reader) -> Condition | None:
     with r.trying() as attempt:
         if r.take("NOT") is None:
             return None
-        r.skip("NEW", "TRADE", "BUY", "LONG", "SHORT", "IS" if r.peek(1).text == "trades" else "NEW")
+        r.skip("NEW", "TRADE", "BUY", "LONG", "SHORT", "IS" if "trades" in (r.peek().text, r.peek(1).text) else "NEW")
         r.take("ON")
         days = weekdays(r)
         part: Condition | None = OnWeekdays(days=days) if days else hours(r)

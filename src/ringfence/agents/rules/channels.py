@@ -76,6 +76,11 @@ def _extreme(r: Reader, given: int | None) -> Line | None:
 def _over(r: Reader) -> int | None:
     """of the last 20 days, over 20 bars, in 3 months."""
     with r.trying() as attempt:
+        if r.at("NUM", ahead=1) and r.take("("):  # highest(20)
+            found = period(r, bare=True)
+            found = found if r.take(")") else None
+            attempt.keep() if found is not None else None
+            return found
         if r.take("OF", "IN", "ABOVE", "FOR", "FROM") is None:
             return None
         r.take_all("EVERY", "OF") or (

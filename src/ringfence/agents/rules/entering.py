@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ringfence.agents.rules.arriving import at_edge
 from ringfence.agents.rules.calendar import calendar, never_on
 from ringfence.agents.rules.collected import Collected, symbols
 from ringfence.agents.rules.conditions import all_of, condition, opposite
@@ -102,6 +103,7 @@ def _unless_so(r: Reader) -> Condition | None:
 
 def prefixed(r: Reader, said: Collected) -> bool:
     """When RSI is below 30, buy. Every Monday buy $100 of GOOG."""
+    only = r.at("ONLY") or "only" in r.peek().text.split()
     when = _unless_so(r) or when_said(r, said, leading=True)
     bare = when is None
     r.take("IS") if bare and r.at(*NAMES, "IT", ahead=1) else None  # is RSI below 30? Buy
@@ -119,6 +121,8 @@ def prefixed(r: Reader, said: Collected) -> bool:
     if entry(r, said, when):
         r.lead = when if isinstance(when, (InHours, OnWeekdays)) else r.lead
         return True
+    if only and isinstance(when, (InHours, OnWeekdays)):
+        return False  # only from 9:45 to 15:30, close everything at 15:50: of the entries
     return leave(r, said, when) or _held(r, said, when)
 
 
@@ -238,6 +242,8 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
             when = _moved(r)
         elif r.at("ABOVE", "BELOW"):
             when = side_rule(r)
+        elif r.peek(-1).kind == "AT" and (touched := at_edge(r)) is not None:
+            when = touched  # short at the upper band
         elif not r.at("ABOVE", "BELOW", "IT", "NOT"):
             when = condition(r)  # buy RSI < 30
     _object(r, said, first)
@@ -328,6 +334,7 @@ def hold(r: Reader, said: Collected) -> bool:
     if not r.take("HOLD") and not (staying and r.at("UNTIL", "FOR", ahead=1) and r.take("SHORT")):
         return False
     r.skip("IT", "POSITION", "EVERY_SYMBOL")
+    r.take("EITHER", "EVERY", "BOTH") if r.at("FOR", "UNTIL", ahead=1) else None  # hold either for 3 days
     bars = after_bars(r, held=True)
     if bars is not None:
         if_unmet(r, said, first)

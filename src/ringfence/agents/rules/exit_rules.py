@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ringfence.agents.rules.arriving import side_of
 from ringfence.agents.rules.calendar import calendar
 from ringfence.agents.rules.conditions import condition, opposite
@@ -32,6 +34,9 @@ def rule(r: Reader, *, bare: bool) -> Condition | None:
         if r.take("COLON", "IS"):
             word = word or r.peek(-1)
             r.take("USE")
+        if r.at("OPPOSITE") and r.at("BAND", ahead=1) and (far := _far_edge(r)) is not None:
+            attempt.keep()
+            return far
         if r.take("OPPOSITE"):
             attempt.keep()
             return opposite(r, r.entry, first)
@@ -122,6 +127,18 @@ def _otherwise(r: Reader) -> bool:
             attempt.keep()
             return True
     return False
+
+
+def _far_edge(r: Reader) -> Condition | None:
+    """at the opposite band: of the channel at whose other edge it came in."""
+    parts = r.entry.parts if isinstance(r.entry, AllOf) else (r.entry,)
+    rights = [part.right for part in parts if isinstance(part, (Compare, Cross)) and isinstance(part.right, Line)]
+    edges = [one for one in rights if one.part in ("upper", "lower")]
+    if len(edges) != 1 or not r.take_all("OPPOSITE", "BAND"):
+        return None
+    up = edges[0].part == "lower"
+    far = replace(edges[0], part="upper" if up else "lower")
+    return Compare(left=Line(name="high" if up else "low"), level="at_least" if up else "at_most", right=far)
 
 
 def at_line(r: Reader, side: Side) -> Condition | None:

@@ -61,6 +61,9 @@ def _title(r: Reader, said: Collected) -> bool:
     if r.at("TWO_SIDED"):
         said.two_sided = True
         return r.take("TWO_SIDED") is not None
+    if r.at("ALWAYS_IN") and r.at("STRATEGY", "TITLE", "ON", "FOR", ahead=1):
+        said.always_in = True
+        return r.take("ALWAYS_IN") is not None
     if r.at("SHORT") and r.at("STRATEGY", "TITLE", ahead=1) and r.at(*_ENDS, "ON", "FOR", "IN", "STRATEGY", ahead=2):
         said.short_only = True  # a short idea
         return r.take("SHORT") is not None

@@ -61,9 +61,20 @@ def line(r: Reader, against: Line | None = None, side: str = "") -> Line | None:
             made = of_own(made, against)
         if current and made.ago:
             made = replace(made, ago=0)
+        if before and earlier is not None and _of_day(r, made, earlier.text):
+            made, before = replace(made, timeframe="1d"), False
         made = _finish(r, made, before=before)
         attempt.keep()
         return made
+
+
+_DAYS_BEFORE = ("yesterday", "yesterdays", "day before", "previous day", "prior day", "preceding day", "prior days",
+                "previous days")  # fmt: skip
+
+
+def _of_day(r: Reader, made: Line, word: str) -> bool:
+    """Yesterday's high on bars of minutes: of the last day that is over, which is what coarser bars show."""
+    return word in _DAYS_BEFORE and made.name in PRICES and minutes(r.timeframe) < minutes("1d") and not made.timeframe
 
 
 _FRAME_UNITS = {"1w": "WEEK", "1mo": "MONTH"}
@@ -300,9 +311,11 @@ def _finish(r: Reader, made: Line, *, before: bool) -> Line:
         made = replace(made, symbol=_other(r, symbol.text))
     if r.at("OF") and r.at("PREVIOUS", ahead=1) and not r.at("NUM", ahead=2):
         r.take("OF")
-        r.take("PREVIOUS")
-        r.take("DAY", "BAR")
-        before = True
+        word = r.take("PREVIOUS")
+        unit = r.take("DAY", "BAR")
+        day = unit is not None and unit.kind == "DAY"
+        before = not _of_day(r, made, "yesterday" if day or word is None else word.text)
+        made = made if before else replace(made, timeframe="1d")
     if before and made.name in BEFORE_THIS_BAR:
         before = False  # yesterday's 20-day high is that of the twenty days up to yesterday
     made = _on_chart(r, made)

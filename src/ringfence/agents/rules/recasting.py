@@ -45,7 +45,7 @@ _RULES = (
     ("IN|FOR SYMBOL UNKNOWN=case", "FOR 2"),
     (f"<STOP_MARK|,|COLON|END|AND IT|STRATEGY? {_DOES}", "3"),
     ("<STOP_MARK|END IT IS=trades SYMBOL", "ON 4"),
-    ("ITS >ABOVE|BELOW|OVERSOLD|OVERBOUGHT|POSITIVE|NEGATIVE", "IT IS"),
+    ("ITS >ABOVE=above/over|BELOW=below/under|OVERSOLD|OVERBOUGHT|POSITIVE|NEGATIVE", "IT IS"),
     ("WHEN=in case of SYMBOL >,", "FOR 2"),
     ("<STOP_MARK|,|END IT ON SYMBOL >STOP_MARK|,|AND|END", "ON 4"),
     ("BUY=buy trigger/entry trigger/buy signal/entry signal/entry/entry rule DASH", "1 COLON"),

@@ -274,6 +274,8 @@ def remark(r: Reader, said: Collected) -> bool:
         said.short_only = True
         r.take("SYMBOL") if r.at("SYMBOL") and r.peek().text in said.symbols else None
         return True
+    if _one_side(r, said):
+        return True
     if r.at(*_ENDS, ahead=1) and r.take("TWO_SIDED"):
         said.two_sided = True
         return True
@@ -289,6 +291,21 @@ def remark(r: Reader, said: Collected) -> bool:
     if r.take_all("NOT", "EXIT") and r.at(*_ENDS) and len({one.side for one in said.entries}) == 2:
         said.always_in = True  # never flat
         return r.peek(-1).text in ("flat", "out", "in cash", "out of market", "be flat", "go flat")
+    return False
+
+
+def _one_side(r: Reader, said: Collected) -> bool:
+    """For the short side of TSLA only: … Short selling NFLX: …"""
+    with r.trying() as attempt:
+        r.take("FOR", "ON")
+        named = r.peek().text in ("short side", "short selling", "long side")
+        verb = r.take("SHORT", "LONG") if named else None
+        r.take("OF", "IN", "ON")
+        if verb is None or not symbols(r, said) or not (r.take("ONLY") or r.at("COLON")) or not r.at("COLON", *_ENDS):
+            return False
+        attempt.keep()
+        said.short_only, said.long_only = verb.kind == "SHORT", verb.kind == "LONG"
+        return True
     return False
 
 

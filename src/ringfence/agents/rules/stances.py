@@ -82,6 +82,10 @@ def always_unless(r: Reader, said: Collected) -> bool:
 
 def flips(r: Reader, said: Collected) -> bool:
     """Supertrend on BTCUSD, flip long/short with every change of direction."""
+    if said.always_in and r.at("USE") and r.at("SAR", "SUPERTREND", ahead=1):
+        r.take("USE")  # stop and reverse with the parabolic SAR
+        about = line(r)
+        return about is not None and r.at(*_ENDS) and _by_flips(r, said, about)
     about = line(r) if r.at("SAR", "SUPERTREND") and any(r.at("TWO_SIDED", ahead=n) for n in range(6)) else r.it
     if about is None or about.name not in ("supertrend", "parabolic_sar") or said.entries:
         return False
@@ -99,6 +103,10 @@ def flips(r: Reader, said: Collected) -> bool:
             return False
     if not r.at(*_ENDS):
         return False
+    return _by_flips(r, said, about)
+
+
+def _by_flips(r: Reader, said: Collected, about: Line) -> bool:
     direction = replace(about, part="direction") if about.name == "supertrend" else Line(name="close")
     right = Number(value=0) if about.name == "supertrend" else about
     up = Cross(left=direction, direction="above", right=right)

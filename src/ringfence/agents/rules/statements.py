@@ -37,7 +37,7 @@ from ringfence.agents.rules.wording import (
 )
 from ringfence.trade.description.model import Condition, Exit, Not
 
-_ORDERS = ("DASH", "THEN", "BUY", "LONG", "SHORT")  # SOXL - buy when …, XLE long if …
+_ORDERS = ("DASH", "THEN", "BUY", "LONG", "SHORT", "ALWAYS_IN")  # SOXL - buy when …, XLE long if …
 _SIDES = ("on both sides", "for both sides", "for both directions", "on either side", "for either side", "on each side")
 
 
@@ -136,9 +136,15 @@ def _either_way(r: Reader, said: Collected) -> bool:
     return bool(
         r.at("END", "STOP_MARK", ",", ahead=1)
         and (r.at("EITHER_WAY") or r.peek().text in _SIDES)
-        and len({one.side for one in said.entries}) == 2
+        and (len({one.side for one in said.entries}) == 2 or _announced(said))
         and r.take("EITHER_WAY", "INDEPENDENTLY", "BOTH_CASES")
     )
+
+
+def _announced(said: Collected) -> bool:
+    """EURUSD, both directions. … What must then be so."""
+    said.two_sided = said.two_sided or not said.entries
+    return not said.entries
 
 
 def _bracketed(r: Reader, said: Collected) -> bool:

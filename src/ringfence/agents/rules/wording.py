@@ -143,7 +143,7 @@ def turned(r: Reader, said: Collected) -> bool:
     signal = "cross" not in r.peek(-1).text
     if not signal and (one is None or two is None):
         return False
-    r.take("HAPPENS")
+    r.take("HAPPENS") or (r.take("MOVES") if r.peek().text in ("comes", "shows", "arrives") else None)
     if signal:  # the opposite signal is the other side's entry
         ends = {entry.side: entry.when for entry in said.entries}
         leaves: dict[Side, Condition] = {"long": ends["short"], "short": ends["long"]}
