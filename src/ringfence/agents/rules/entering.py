@@ -107,6 +107,7 @@ def prefixed(r: Reader, said: Collected) -> bool:
     when = _unless_so(r) or when_said(r, said, leading=True)
     bare = when is None
     r.take("IS") if bare and r.at(*NAMES, "IT", ahead=1) else None  # is RSI below 30? Buy
+    happens = bare and r.at(*_HAPPENINGS) and not _goes_on(r)
     asked = r.i > 0 and (r.peek(-1).kind == "IS" or r.peek(-1).text in ("and if", "and when"))
     if bare and (
         r.at("GOLDEN_CROSS", "DEATH_CROSS", *NAMES, "NUM", "SYMBOL", "BULLISH", "BEARISH", *_HAPPENINGS)
@@ -114,7 +115,7 @@ def prefixed(r: Reader, said: Collected) -> bool:
         or (asked and r.at("IT"))
     ):
         when = condition(r)
-    if when is None or (bare and not _ordered(r)):
+    if when is None or (bare and not _ordered(r)) or (happens and not r.at(",", "COLON", "THEN", "STOP_MARK")):
         return False
     r.take("STOP_MARK") if bare and r.peek().text == "?" else None
     r.skip(",", "THEN", "COLON", "DASH", "TO")

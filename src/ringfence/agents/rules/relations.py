@@ -24,6 +24,23 @@ from ringfence.trade.description.model import (
 )
 
 _LEVELS: dict[str, Level] = {"ABOVE": "above", "BELOW": "below", "AT_LEAST": "at_least", "AT_MOST": "at_most"}
+_ENDS = (
+    "END",
+    "STOP_MARK",
+    ",",
+    "AND",
+    "OR",
+    "USE",
+    ")",
+    "THEN",
+    "WHEN",
+    "LINE",
+    "COLON",
+    "BUY",
+    "SELL",
+    "SHORT",
+    "EXIT",
+)
 _SLOPES = ("rising", "falling", "declining", "increasing", "decreasing", "sloping")
 _YESTERDAY = ("day before", "yesterday", "previous day", "prior day", "previous bar", "prior bar", "preceding day")
 _VERBS = (
@@ -134,14 +151,16 @@ def _named_once(r: Reader) -> tuple[Line, ...] | None:
         name = line_name(r)
         first = r.take("NUM") if name is not None else None
         bars = [] if first is None else [first.value]
-        while bars and not (r.at(",", "AND") and r.at(*_NO_PERIOD, ahead=2)) and _and(r):
-            if r.at(*UNITS, "PERCENT", *_NO_PERIOD, ahead=1):
-                return None
-            number = r.take("NUM")
-            if number is None:
-                return None
-            bars.append(number.value)
-        if name is None or len(bars) < 2 or r.at(*_VERBS, *UNITS, "PERCENT", "TIMES", "("):
+        while bars:
+            with r.trying() as more:
+                if not _and(r) or r.at(*UNITS, "PERCENT", *_NO_PERIOD, ahead=1):
+                    break
+                if (number := r.take("NUM")) is None:
+                    break
+                more.keep()
+                bars.append(number.value)
+        joined = r.peek(-2).kind == "AND"  # 20, 50 and 200: after a mere comma another thing may begin
+        if name is None or len(bars) < 2 or not joined or not r.at(*_ENDS):
             return None
         attempt.keep()
         return tuple(Line(name=name, values=(one,)) for one in bars)
