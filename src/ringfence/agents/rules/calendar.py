@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ringfence.agents.rules.monthdays import MONTHS, numbered
+from ringfence.agents.rules.monthdays import numbered
 from ringfence.agents.rules.reader import Reader, period
+from ringfence.agents.rules.seasons import day_in_month, end_of_month, months, season
 from ringfence.agents.rules.settings import NAMES
 from ringfence.trade.description.model import (
     AllOf,
@@ -30,88 +31,7 @@ _UNITS: dict[str, Period] = {"DAY": "day", "WEEK": "week", "MONTH": "month", "QU
 
 def calendar(r: Reader) -> Condition | None:
     """A condition on the date or the hour, or None with nothing read."""
-    return numbered(r) or _canonical(r) or hours(r) or _season(r) or _day_in_month(r) or months(r) or schedule(r)
-
-
-def months(r: Reader) -> Condition | None:
-    """in May, from November to April, between June and August, during July and August."""
-    with r.trying() as attempt:
-        r.take("ONLY")
-        if not r.take("MONTH_IS", "IN", "DURING", "FROM", "BETWEEN", "FOR"):
-            return None
-        ranged = r.peek(-1).kind in ("FROM", "BETWEEN")
-        r.take("EVERY")
-        r.skip("MONTH", "OF") if r.at("MONTH") else None
-        found = [_month(r)] if r.at(*MONTHS) else []
-        while found and r.at("AND", "OR", ",", "TO", "UNTIL", "THROUGH") and _month_after(r):
-            joint = r.take(",") or r.take("AND", "OR", "TO", "UNTIL", "THROUGH")
-            joint = r.take("AND", "OR") or joint
-            month = _month(r)
-            through = joint is not None and (joint.kind in ("TO", "UNTIL", "THROUGH") or ranged)
-            found += _onwards(found[-1], month) if through else [month]
-        if not found or (ranged and len(found) < 2):
-            return None
-        attempt.keep()
-        return InMonths(months=tuple(dict.fromkeys(found)))
-
-
-def _month(r: Reader) -> int:
-    token = r.take(*MONTHS)
-    assert token is not None
-    return MONTHS.index(token.kind) + 1
-
-
-def _month_after(r: Reader) -> bool:
-    return r.at(*MONTHS, ahead=1) or (r.at(",") and r.at("AND", "OR", ahead=1) and r.at(*MONTHS, ahead=2))
-
-
-def _onwards(first: int, last: int) -> list[int]:
-    """The months after the first up to the last, over the turn of the year where that is before it."""
-    return [(first + n) % 12 + 1 for n in range((last - first) % 12)]
-
-
-def _season(r: Reader) -> Condition | None:
-    """from the first trading day of November until the last trading day of April."""
-    with r.trying() as attempt:
-        r.take("ON")
-        if not r.take("FROM") and not r.at("FIRST"):
-            return None
-        begin = _end_of_month(r, "FIRST")
-        if begin is None or r.timeframe != "1d":
-            return None
-        joined = r.at("FOREVER") or r.take("TO", "UNTIL", "THROUGH", "AND") is not None  # until the end of April
-        end = _end_of_month(r, "LAST", "PREVIOUS", "FOREVER") if joined else None
-        if end is None:
-            return None
-        attempt.keep()
-        last = AllOf(parts=(OnSchedule(every="month", on="last"), InMonths(months=(end,))))
-        return AllOf(parts=(InMonths(months=(begin, *_onwards(begin, end))), Not(part=last)))
-
-
-def _day_in_month(r: Reader) -> Condition | None:
-    """on the first trading day of November, at the end of April."""
-    with r.trying() as attempt:
-        if not r.take("ON", "AT", "IN"):
-            return None
-        edge = r.peek()
-        month = _end_of_month(r, "FIRST", "LAST", "PREVIOUS")
-        if month is None or r.at("TO", "UNTIL", "THROUGH"):
-            return None
-        found = [month]
-        while r.at("AND", "OR", ",") and _month_after(r):
-            r.skip("AND", "OR", ",")
-            found.append(_month(r))
-        attempt.keep()
-        day = OnSchedule(every="month", on="first" if edge.kind == "FIRST" else "last")
-        return AllOf(parts=(day, InMonths(months=tuple(found))))
-
-
-def _end_of_month(r: Reader, *edges: str) -> int | None:
-    if not r.take(*edges):
-        return None
-    r.take("DAY")
-    r.take("OF", "IN")
-    return _month(r) if r.at(*MONTHS) else None
+    return numbered(r) or _canonical(r) or hours(r) or season(r) or day_in_month(r) or months(r) or schedule(r)
 
 
 def _canonical(r: Reader) -> Condition | None:
@@ -128,8 +48,9 @@ def _canonical(r: Reader) -> Condition | None:
             attempt.keep()
             return EveryBars(bars=bars)
     with r.trying() as attempt:
-        if not (r.take("IT") and r.take("IS")):
+        if not (r.take("IT", "CURRENT") and r.take("IS")):
             return None
+        r.take("EITHER")
         days = weekdays(r)
         if days:
             attempt.keep()
@@ -193,7 +114,7 @@ def _at_turn(r: Reader, on: str) -> str:
     with r.trying() as attempt:
         if r.take("AT", "ON", "IN"):
             edge = r.peek()
-            month = _end_of_month(r, "FIRST", "LAST", "PREVIOUS")
+            month = end_of_month(r, "FIRST", "LAST", "PREVIOUS")
             if month == (1 if edge.kind == "FIRST" else 12):
                 attempt.keep()
                 return "first" if edge.kind == "FIRST" else "last"
@@ -214,6 +135,7 @@ def schedule(r: Reader) -> Condition | None:
             attempt.keep()
             return other
         every = r.take("EVERY")
+        preposition = preposition or (r.take("NEXT") if r.at(*DAYS, ahead=1) else None)  # the next Monday
         token = r.take(*_EDGES)
         if token is not None and token.kind in ("WEEKLY", "MONTHLY", "DAILY") and every is None and r.at(*NAMES, "NUM"):
             return None  # the weekly RSI
@@ -236,6 +158,7 @@ def schedule(r: Reader) -> Condition | None:
         if days:
             if preposition is None and every is None and len(days) == 1 and not r.peek(-1).text.endswith("s"):
                 return None
+            r.take("ONLY")
             attempt.keep()
             return OnSchedule(every="week", on=days[0]) if every and len(days) == 1 else OnWeekdays(days=days)
         if every is not None:

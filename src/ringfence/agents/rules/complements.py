@@ -11,7 +11,23 @@ _OTHER: dict[Level, tuple[Level, ...]] = {
     "above": ("below", "at_most"), "at_least": ("below", "at_most"), "below": ("above", "at_least"),
     "at_most": ("above", "at_least"),
 }  # fmt: skip
-_ENDS = ("END", "STOP_MARK", ",", "THEN", "COLON", "HOLD", "BUY", "LONG", "EXIT", "INVEST", "AND", "ROTATE", "EQUITY")
+_ENDS = (
+    "END",
+    "IS",
+    "STOP_MARK",
+    "TO",
+    ",",
+    "THEN",
+    "COLON",
+    "HOLD",
+    "BUY",
+    "LONG",
+    "EXIT",
+    "INVEST",
+    "AND",
+    "ROTATE",
+    "EQUITY",
+)
 _SUBJECTS = ("IT", "SYMBOL", "PRICE", "CLOSE", "IS", "CLOSES", "MOVES", "BACK")
 
 

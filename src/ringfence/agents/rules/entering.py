@@ -16,6 +16,7 @@ from ringfence.agents.rules.operands import named, operand
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.remarks import marks
 from ringfence.agents.rules.scales import fitting
+from ringfence.agents.rules.schedules import at_hours, is_dated, is_season
 from ringfence.agents.rules.settings import NAMES
 from ringfence.agents.rules.sizes import sizing
 from ringfence.trade.description.catalogue import KINDS
@@ -28,7 +29,6 @@ from ringfence.trade.description.model import (
     Entry,
     EveryBars,
     InHours,
-    InMonths,
     Level,
     Line,
     Not,
@@ -52,7 +52,20 @@ _HAPPENINGS = (
     "FIRST", "EVERY", "RISES", "FALLS", "INSIDE_DAY", "OUTSIDE_DAY", "GAP", "ABOVE", "BELOW", "CURRENT", "PREVIOUS",
     "BOTH", "EITHER", "IT",
 )  # fmt: skip
-_DATED = (InHours, OnWeekdays, OnSchedule, InMonths, EveryBars)
+
+
+def _and_if(r: Reader, found: list[Condition]) -> Condition | None:
+    """Buy on Mondays, if it is above its average."""
+    if not found or not all(is_dated(part) for part in found) or not r.at(",") or not r.at("WHEN", ahead=1):
+        return None
+    with r.trying() as attempt:
+        r.take(",")
+        r.take("WHEN")
+        made = condition(r)
+        if made is not None and r.at("STOP_MARK", "END"):
+            attempt.keep()
+            return made
+    return None
 
 
 def when_said(r: Reader, said: Collected, *, leaving: bool = False, leading: bool = False) -> Condition | None:
@@ -64,7 +77,11 @@ def when_said(r: Reader, said: Collected, *, leaving: bool = False, leading: boo
     while True:
         with r.trying() as attempt:
             first = r.i
-            dated = bool(found) and all(isinstance(part, _DATED) for part in found)
+            if not leading and (also := _and_if(r, found)) is not None:
+                found.append(also)
+                attempt.keep()
+                continue
+            dated = bool(found) and all(is_dated(part) for part in found)
             if found and r.at(",") and (r.peek(1).text in _PROVISOS or (leading and dated and r.at("WHEN", ahead=1))):
                 r.take(",")
             word = r.take("WHEN", "UNLESS", "UNTIL" if leaving else "WHEN")
@@ -200,7 +217,7 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
                 said.size(r, made, first)
             elif (
                 _lasting(r, said, first)
-                or (r.take("OF", "IN", "INTO", "ON", "FOR") and symbols(r, said))
+                or (r.take("OF", "IN", "INTO", "ON", "FOR", "TO") and symbols(r, said))
                 or symbols(r, said)
                 or frame(r, bare=r.i > 0 and r.peek(-1).kind == "SYMBOL" and r.at("NUM"))
                 or _alone(r, said)
@@ -232,6 +249,9 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
         ("entries", "entry", "signal", "trades")
     ) else None  # long entries happen on …
     _object(r, said, first)
+    if r.at(",", "COLON") and (r.at("MONEY", ahead=1) or (r.at("NUM", ahead=1) and r.at("DOLLARS", ahead=2))):
+        r.take(",", "COLON")  # DCA into VTI, $100 every week
+        _object(r, said, first)
     if before is not None and sized is said.sizing and r.at("DAILY"):
         frame(r, bare=True)  # RSI < 30 -> buy BNB daily
     lasts = before is None and r.peek().text in _STATES and (verb.kind == "LONG" or verb.text in _STAYS)
@@ -261,7 +281,7 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
             ["buy when RSI drops below 30", "buy every Monday", "buy and hold GOOG"],
             first,
         )
-    made = all_of(parts)
+    made = at_hours(r, all_of(parts))
     timed = any(isinstance(part, (InHours, OnWeekdays, OnSchedule)) for part in getattr(made, "parts", (made,)))
     if before is None and r.lead is not None and not timed:
         made = all_of([r.lead, made])  # after 10:30 I buy if …, and I short if …
@@ -270,6 +290,8 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
         made = each[0] if len(each) == 1 else AnyOf(parts=each)
     said.entries.append(Entry(side=side, when=made))
     said.adds = said.adds or _contributes(verb.kind, made, said)
+    if side == "long" and verb.text in ("long", "be long", "stay long") and is_season(made):
+        said.held.append(made)  # long in every month but September: and out in September
     if lasts and side == "long" and late is None and when is not None:
         said.held.append(made)  # long as long as …: out when it is not so
     said.headlines += said.entries[-1:] if r.at("COLON") else []

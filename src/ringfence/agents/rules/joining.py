@@ -177,7 +177,7 @@ def arrows(tokens: list[Token]) -> list[Token]:
             made[at:-2] = [replace(made[at], kind="AFTER", text="after")]  # or 20 days have passed
             made[-1] = replace(made[-1], end=token.end)
             continue
-        elif (token.kind, token.text) == ("IN", "in") and after is not None and after.kind == "WHEN":
+        elif (token.kind, token.text) == ("IN", "in") and after is not None and after.kind in ("WHEN", "ON"):
             if last is None or last.kind in ("COLON", "STOP_MARK", ",", "SYMBOL"):
                 token = replace(token, kind="BUY")  # in when …, out when …
         elif token.text == "fixed" and last is not None and last.text[-1:] in "kK" and last.kind == "NUM":

@@ -52,6 +52,7 @@ def _of_month(r: Reader) -> tuple[bool, tuple[int, ...]]:
         if not r.take("OF", "IN", "FOR"):
             return False, ()
         r.skip("EVERY", "NEW", "NEXT", "CURRENT")
+        r.take("STRATEGY") if r.peek().text == "following" else None
         if r.take("MONTHLY", "MONTH"):
             attempt.keep()
             return True, ()
@@ -135,7 +136,7 @@ def _trading_day(r: Reader) -> Condition | None:
         day = _nth(r)
         named = r.take("DAY") is not None
         told, months = _of_month(r)
-        spoken = any(token.kind in _MONTHLY for token in r.tokens[: r.i])
+        spoken = any("month" in token.text for token in r.tokens)
         if not day or abs(day) > _MOST or not (named or (placed and not told and _counted_days(r))):
             return None
         if not told and not (placed and spoken):
@@ -175,7 +176,7 @@ def _dates(r: Reader) -> Condition | None:
                 break
             r.take("AND", ",", "OR")
         told, months = _of_month(r)
-        spoken = any(token.kind in _MONTHLY for token in r.tokens)
+        spoken = any(token.kind in _MONTHLY or "month" in token.text for token in r.tokens)
         if not found or not (told or spoken) or r.at("DAY"):
             return None
         _or_next(r)

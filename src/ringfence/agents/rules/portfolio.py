@@ -8,6 +8,7 @@ from ringfence.agents.rules.calendar import recurring
 from ringfence.agents.rules.collected import SEPARATORS, Collected, symbols
 from ringfence.agents.rules.parts import each_part, fraction
 from ringfence.agents.rules.reader import Reader, percent
+from ringfence.agents.rules.schedules import merged
 from ringfence.trade.description.model import Allocation, Description, EveryBars, OnSchedule
 
 _PLAIN = (
@@ -92,9 +93,7 @@ def _scheduled(r: Reader, h: _Holding, first: int) -> bool:
     when = recurring(r)
     if when is None:
         return False
-    if h.rebalance is not None and h.rebalance != when:
-        raise r.ask("rebalance on which schedule?", ["say one of them"], first)
-    h.rebalance = when
+    h.rebalance = merged(r, h.rebalance, when, "rebalance on which schedule?", first)
     return True
 
 

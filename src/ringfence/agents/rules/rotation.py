@@ -8,7 +8,8 @@ from ringfence.agents.rules.collected import SEPARATORS
 from ringfence.agents.rules.filters import filtered, instead
 from ringfence.agents.rules.parts import each_part
 from ringfence.agents.rules.reader import Reader
-from ringfence.trade.description.model import AllOf, Description, EveryBars, OnSchedule, Rotation
+from ringfence.agents.rules.schedules import merged
+from ringfence.trade.description.model import AllOf, Description, OnSchedule, Rotation
 
 # Words that say nothing more than that it rotates.
 _PLAIN = (
@@ -79,21 +80,10 @@ def _scheduled(r: Reader, t: Turning) -> bool:
         when = recurring(r)
         if when is None:
             return False
-        t.rebalance = _merged(r, t.rebalance, when)
+        t.rebalance = merged(r, t.rebalance, when, "chosen anew on which schedule?", r.i)
         attempt.keep()
         r.skip("REBALANCE", "ONLY")
         return True
-
-
-def _merged(r: Reader, one: OnSchedule | EveryBars | None, two: OnSchedule | EveryBars) -> OnSchedule | EveryBars:
-    """Weekly, every Friday: the second says which day of the week."""
-    if one is None or one == two:
-        return two
-    if not isinstance(one, OnSchedule) or not isinstance(two, OnSchedule):
-        raise r.ask("chosen anew on which schedule?", ["say one of them"], r.i)
-    if (one.every, one.each) == (two.every, two.each) and "first" in (one.on, two.on):
-        return two if one.on == "first" else one
-    raise r.ask("chosen anew on which schedule?", ["say one of them"], r.i)
 
 
 def _shared(r: Reader, t: Turning) -> bool:

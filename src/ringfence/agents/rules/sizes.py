@@ -39,7 +39,22 @@ _ENDS = (
     "WHEN", "NO_LEVERAGE", "ONE_POSITION",
 )  # fmt: skip
 # What may follow a size that stands beside a verb.
-_GOES_ON = (*_ENDS, "WHEN", "UNLESS", "SYMBOL", "EVERY_SYMBOL", "IN", "OF", "ON", "FOR", "AT", "TRADE_SYMBOL", "STOP")
+_TIMED = ("DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY", "EVERY_OTHER", "FORTNIGHTLY", "HALF_YEARLY")
+_GOES_ON = (
+    *_ENDS,
+    "WHEN",
+    "UNLESS",
+    "SYMBOL",
+    "EVERY_SYMBOL",
+    "IN",
+    "OF",
+    "ON",
+    "FOR",
+    "AT",
+    "TRADE_SYMBOL",
+    "STOP",
+    *_TIMED,
+)
 _MEASURING = ("ON", "IN", "ABOVE", "MEASURED", "RANKED", "FROM", "BY", "AT")
 _NAMED = {"SIZE", "POSITION", "PER_TRADE", "WORTH", "INVEST"}  # of these a bare percentage is a size
 

@@ -83,6 +83,8 @@ def _remark(r: Reader, said: Collected) -> bool:
         return False  # don't sell until …
     elif r.take_all("NOT", "SELL") or r.take_all("HOLD", "FOREVER") or r.take_all("NOT", "EXIT"):
         said.kept = True
+    elif r.at("HOLD") and r.at("END", "STOP_MARK", ahead=1) and said.entries and not said.exits and r.take("HOLD"):
+        said.kept = True  # … every quarter, and keep them
     elif r.take("ALWAYS_IN"):
         said.always_in = True
     elif r.take("NO_LEVERAGE") or so_anyway(r, said) or no_more_than_all(r):
@@ -352,6 +354,8 @@ def _filter(r: Reader, said: Collected) -> bool:
         other = sides.get(verb.kind) if verb is not None and not plain else None
         if any(one.side == other for one in said.entries):
             return False  # only short if …: of one side
+        if only is not None and verb is not None and r.at("SYMBOL") and not symbols(r, said):
+            return False
         made = when_said(r, said)
         if made is None:
             return False

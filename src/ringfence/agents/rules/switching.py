@@ -15,6 +15,7 @@ from ringfence.agents.rules.complements import is_rest, leaves, opposite_side
 from ringfence.agents.rules.conditions import condition
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.reader import Reader
+from ringfence.agents.rules.schedules import merged
 from ringfence.agents.rules.sizes import sizing
 from ringfence.agents.rules.tokens import Token
 from ringfence.trade.description.lines import lines_of, map_lines
@@ -51,6 +52,7 @@ class _Switching:
     held: tuple[str, ...] = ()  # while it holds; none is cash
     other: tuple[str, ...] | None = None  # where it does not
     when: OnSchedule | EveryBars | None = None
+    unless: bool = False  # the rule says when it is not held
 
 
 def switches(tokens: Sequence[Token]) -> bool:
@@ -59,7 +61,7 @@ def switches(tokens: Sequence[Token]) -> bool:
     if _RANKS & set(kinds):
         return False
     for n, kind in enumerate(kinds):
-        if kind not in ("OTHERWISE", "IN_THAT_CASE"):
+        if kind != "OTHERWISE":
             continue
         if any(kinds[k : k + 1] == ["NOT"] and kinds[k + 1] in ("TRADE", "BUY") for k in range(n - 1)):
             continue  # do not trade if … Otherwise buy SPY when …
@@ -85,9 +87,7 @@ def switch(r: Reader) -> Description | None:
         if r.at("END") or frame(r):
             pass
         elif (timed := _timed(r)) is not None:
-            if s.when not in (None, timed):
-                raise r.ask("looked at on which schedule?", ["say one of them"], first)
-            s.when = timed
+            s.when = merged(r, s.when, timed, "looked at on which schedule?", first)
         elif not _clause(r, s) and not _remark(r):
             return None
         if r.i == start:
@@ -116,22 +116,24 @@ def _clause(r: Reader, s: _Switching) -> bool:
     """hold SPY while …; if … then TLT; otherwise TLT; cash the rest of the year."""
     with r.trying() as attempt:
         made: Condition | str | None
-        if r.take("OTHERWISE", "IN_THAT_CASE"):
-            r.skip(",", "THEN")
+        r.skip("DURING", "FOR") if r.at("OTHERWISE", ahead=1) else None
+        if r.take("OTHERWISE") or (s.unless and r.peek().text == "in case" and r.take("WHEN")):
+            r.skip(",", "THEN", "TO")
             made, held = "rest", _holding(r, s)
             r.take("INSTEAD") if r.peek().text == "instead" else None
         elif r.at("BUY", "LONG", "HOLD") and r.at("WHEN", ahead=1):
             r.take("BUY", "LONG", "HOLD")  # go long when … of SPY
             made = _asked(r, s)
             held = _owner(made)
-        elif r.at("WHEN", "UNLESS") or _led(r):
+        elif r.at("WHEN", "UNLESS") or _led(r) or (r.i and r.peek(-1).text in ("and if", "and when")):
             made = _asked(r, s)
-            r.skip(",", "THEN", "COLON")
+            r.skip(",", "THEN", "COLON", "TO")
             held = _holding(r, s, made)
         else:
             held = _holding(r, s)
             r.take(",") if r.at("WHEN", "UNLESS", "OTHERWISE", ahead=1) else None
-            made = "rest" if r.take("OTHERWISE") else _asked(r, s)
+            r.skip("DURING", "FOR", "IN") if r.at("OTHERWISE", "REST", ahead=1) else None
+            made = "rest" if r.take("OTHERWISE", "REST") else _asked(r, s)
         if made is None or held is None or not _set(s, made, held):
             return False
         attempt.keep()
@@ -173,7 +175,8 @@ def _asked(r: Reader, s: _Switching) -> Condition | str | None:
     made = (None if word else calendar(r)) or condition(r)
     if made is None:
         return None
-    made = leaves(made) if word is not None and word.kind == "UNLESS" else made
+    s.unless = word is not None and word.kind == "UNLESS"
+    made = leaves(made) if s.unless else made
     if s.rule is not None:
         return "rest" if opposite_side(s.rule, made) else None
     with r.trying() as attempt:  # … at month end
