@@ -51,6 +51,10 @@ def _word(tokens: Sequence[Token], at: int) -> Piece:
     kind = token.kind
     if token.text in ("each time", "every time") and _kind(tokens, at + 1) in _ENDS:
         kind = "PER_TRADE"
+    elif kind == "WHEN" and _kind(tokens, at + 1) in ("BUY", "TRADE") and _kind(tokens, at + 2) in _ENDS:
+        return Piece(kind="PER_TRADE", end=at + 2)  # $3,000 every time I buy
+    elif _is_loss(token):
+        kind = "MAX_LOSS"
     elif kind == "INVEST" and token.text in ("take", "takes", "taking", "took"):
         kind = "TAKE"  # take 10 % is not yet put in 10 %
     elif kind == "NUM" and token.text == "one" and at and tokens[at - 1].kind in ("IN", "ON"):
@@ -96,12 +100,20 @@ def _stopped(tokens: Sequence[Token], at: int) -> Piece | None:
     while _kind(tokens, end) in _HITTING:
         end += 1
     kind = _kind(tokens, end)
+    if end < len(tokens) and _is_loss(tokens[end]):
+        return None
     if kind == "STOP_HIT" or (kind in ("STOP", "STOP_SET", "STOPPED") and _kind(tokens, end + 1) in _AFTER_STOP):
         end += 1
         while kind != "STOP_HIT" and _kind(tokens, end) in ("IS", "REACHES", "TRADE") and _then_lost(tokens, end + 1):
             end += 1
         return Piece(kind="STOPPED", end=end)
     return None
+
+
+def _is_loss(token: Token) -> bool:
+    """max loss, limit losses to: not where the stop is, but what it may cost."""
+    named = token.kind in ("STOP", "STOP_SET") and "loss" in token.text and "stop" not in token.text
+    return named and not token.text.startswith(("cut", "tak"))
 
 
 def _then_lost(tokens: Sequence[Token], at: int) -> bool:
@@ -126,6 +138,8 @@ def _cash(tokens: Sequence[Token], at: int) -> Piece | None:
 def _count(tokens: Sequence[Token], at: int) -> Piece | None:
     if tokens[at].kind != "NUM" or tokens[at].value < 1:
         return None
+    if at and tokens[at - 1].text in ("quantity", "qty") and _kind(tokens, at + 1) in _ENDS:
+        return Piece(kind="COUNT", end=at + 1, value=tokens[at].value)
     if _kind(tokens, at + 1) == "SHARES":
         return Piece(kind="COUNT", end=at + 2, value=tokens[at].value)
     if at and tokens[at - 1].kind in ("BUY", "SHORT") and _kind(tokens, at + 1) == "SYMBOL":

@@ -225,6 +225,7 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
                 or (r.at("TRADE", "IS", "ABOVE", "BELOW", ahead=1) and r.take("EITHER"))  # any of them trading above …
                 or r.take("IT", "POSITION", "LONG", "STOCKS", "SHARES", "NEXT_OPEN", "EQUALLY", "PER_TRADE", "PRICE")
                 or (not r.at("SYMBOL", "COLON", ahead=1) and r.take("TRADE"))
+                or (r.peek().text == "each" and r.at("WHEN", ahead=1) and r.take("EVERY"))  # buy each when …
                 or (r.at("STOP", "TARGET", "TRAIL", "NUM", "ATR", "TIME_STOP") and guard(r, said.guards))
             ):
                 pass
@@ -307,10 +308,11 @@ def _contributes(verb: str, when: Condition, said: Collected) -> bool:
 
 
 def _set_off(r: Reader, said: Collected, first: int) -> bool:
-    """buy KO, $5,000 a time, whenever …: a size between commas."""
-    if not r.take(","):
+    """buy KO, $5,000 a time, whenever …; buy KO (100 shares) when …: a size between commas or in brackets."""
+    mark = r.take(",", "(")
+    made = sizing(r) if mark is not None else None
+    if made is None or mark is None or (not r.take(")") and mark.kind == "("):
         return False
-    made = sizing(r)
     r.take(",")
     return made is not None and r.at("WHEN", "ON", "EVERY", "AFTER") and said.size(r, made, first)
 

@@ -91,6 +91,12 @@ def wholes(tokens: list[Token]) -> list[Token]:
         if token.kind == "CANNOT_SCALE_IN" and made and made[-1].kind == "NOT":
             made[-1] = replace(made[-1], kind="ONE_POSITION", text=f"{made[-1].text} {token.text}", end=token.end)
             continue  # do not add to winners
+        if token.text in _PER_PERIOD and made and made[-1].kind in ("MONEY", "DOLLARS", "SHARES", "SUM"):
+            token = replace(token, kind=_PER_PERIOD[token.text])  # $500 a month
+        if _is_sum(tokens, n):
+            token = replace(token, kind="MONEY")  # put 500 a month into SPY
+        if token.text == "open" and _is_position(tokens, n + 1):
+            token = replace(token, kind="BUY")  # open a $8,000 position
         if token.kind == "CANNOT_LEVERAGE" and [t.kind for t in made[-2:]] == ["NUM", "TIMES"] and made[-2].value == 1:
             made[-2:] = [replace(made[-2], kind="NO_LEVERAGE", text="no leverage", end=token.end)]
             continue  # 1x leverage
@@ -111,6 +117,23 @@ def wholes(tokens: list[Token]) -> list[Token]:
                 continue
         made.append(token)
     return made
+
+
+_PER_PERIOD = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "quarter": "QUARTERLY", "year": "YEARLY"}
+
+
+def _is_sum(tokens: list[Token], n: int) -> bool:
+    """invest 1000 in SPY: a number that is put into something is money."""
+    if tokens[n].kind != "NUM" or tokens[n].value < 10 or not n or tokens[n - 1].kind not in ("INVEST", "DCA"):
+        return False
+    after = tokens[n + 1] if n + 1 < len(tokens) else None
+    into = after is not None and after.kind in ("IN", "EVERY", "MONTHLY", "WEEKLY", "DAILY")
+    return not tokens[n - 1].text.startswith("tak") and (into or (after is not None and after.text in _PER_PERIOD))
+
+
+def _is_position(tokens: list[Token], at: int) -> bool:
+    kinds = [token.kind for token in tokens[at : at + 3]]
+    return kinds[:2] == ["MONEY", "POSITION"] or kinds == ["NUM", "PERCENT", "POSITION"]
 
 
 def _stop_follows(tokens: list[Token], at: int) -> bool:

@@ -21,7 +21,11 @@ def opening(r: Reader, said: Collected, first: int) -> Token | None:
         verb = r.take(r.peek().kind)
     if verb is None and r.at("TITLE") and r.peek().text.startswith("buy"):
         verb = r.take("TITLE")  # buy the dip: what a dip is must follow
-    if verb is None and r.at("ALL_IN") and r.at("WHEN", ahead=1):
+    if (
+        verb is None
+        and r.at("ALL_IN")
+        and (r.at("WHEN", ahead=1) or (r.at("ON", "IN", ahead=1) and r.at("SYMBOL", ahead=2)))
+    ):
         verb = r.take("ALL_IN")
         said.size(r, AllIn(), first)
     return verb or _turning_round(r, said) or _sold_short(r, said)

@@ -32,29 +32,17 @@ _GLUE = frozenset({
 })  # fmt: skip
 _PLAIN = _GLUE | {"OPENED", "WORTH", "GETS", "KEEP", "NOT", "ABOVE", "LIMIT", "BUY", "INVESTED", "TO_WORK"}
 _RISK = _GLUE | {"RISK", "NOT", "ABOVE", "STRATEGY", "LIMIT", "KEEP"}
-_LOSS = _GLUE | {"LOSS", "ENTRY_PRICE", "STOPPED", "NOT", "ABOVE", "RISK", "GETS"}
+_LOSS = _GLUE | {"LOSS", "ENTRY_PRICE", "STOPPED", "NOT", "ABOVE", "RISK", "GETS", "MAX_LOSS"}
 _VOLATILITY = _GLUE | {"VOLATILITY", "TARGET", "YEARLY", "YEAR", "AIM", "KEEP", "GETS", "WORTH", "MOVES"}
 _ENDS = (
     "END", ",", "AND", "USE", ")", "DASH", "THEN", "SELL", "EXIT", "COVER", "HOLD", "BUY", "LONG_ONLY", "NOT", "OR",
     "WHEN", "NO_LEVERAGE", "ONE_POSITION",
 )  # fmt: skip
+_PERIODS = ("DAILY", "WEEKLY", "FORTNIGHTLY", "MONTHLY", "QUARTERLY", "YEARLY", "EVERY_OTHER", "HALF_YEARLY")
 # What may follow a size that stands beside a verb.
-_TIMED = ("DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY", "EVERY_OTHER", "FORTNIGHTLY", "HALF_YEARLY")
 _GOES_ON = (
-    *_ENDS,
-    "WHEN",
-    "UNLESS",
-    "SYMBOL",
-    "EVERY_SYMBOL",
-    "IN",
-    "OF",
-    "ON",
-    "FOR",
-    "AT",
-    "TRADE_SYMBOL",
-    "STOP",
-    *_TIMED,
-)
+    *_ENDS, *_PERIODS, "UNLESS", "SYMBOL", "EVERY_SYMBOL", "IN", "OF", "ON", "FOR", "AT", "TRADE_SYMBOL", "STOP",
+)  # fmt: skip
 _MEASURING = ("ON", "IN", "ABOVE", "MEASURED", "RANKED", "FROM", "BY", "AT")
 _NAMED = {"SIZE", "POSITION", "PER_TRADE", "WORTH", "INVEST"}  # of these a bare percentage is a size
 
@@ -109,7 +97,7 @@ def _around(said: Sequence[Piece], words: frozenset[str], *, whole: bool) -> _Sa
     if first == len(said) or said[first].kind not in AMOUNTS:
         return None
     last = first + 1
-    while last < len(said) and said[last].kind in words:
+    while last < len(said) and said[last].kind in words and said[last].kind != "BUY":
         last += 1
     while not _ended(said, last, whole=whole):
         last -= 1
@@ -165,13 +153,14 @@ def _at_stake(amount: Piece) -> Sizing | None:
 
 def _loss(r: Reader, said: _Said, *, spoken: bool, whole: bool) -> Sizing | None:
     """sized so that the stop costs 1 % of the equity, never lose more than 1 % of the account on a trade."""
-    lost = bool(said.words & {"LOSS", "ENTRY_PRICE", "RISK"})
+    lost = bool(said.words & {"LOSS", "ENTRY_PRICE", "RISK", "MAX_LOSS"})
     sized = "SIZE" in said.words or "CHOSEN" in said.words
     stopped = "STOPPED" in said.words
     if said.negated or not (lost or (stopped and sized and said.words & {"EQUALS", "IS"})):
         return None
     whose = said.amount.kind in ("SHARE", "CASH")  # of a bare 5 % it is not known of what
     capped = said.capped and ("PER_TRADE" in said.words or "TRADE" in said.words)
+    capped = capped or ("MAX_LOSS" in said.before and whose)  # of a bare 5 % it is a stop
     if not ((stopped and (whose or sized)) or (capped and (whose or "NOT" in said.words)) or (sized and lost)):
         return None
     return _at_stake(said.amount)

@@ -296,6 +296,7 @@ def _tool(r: Reader, said: Collected) -> bool:
     r.take("PER_TRADE") or (r.take("BOTH", "EVERY") if len({one.side for one in said.entries}) == 2 else None)
     r.take("MOVES") if r.peek().text in ("gets", "get") else None  # each trade gets a 2 % stop
     r.take("USE")
+    r.take("EQUITY") if r.at("EQUALLY", ahead=1) else None  # split the money equally
     if r.take("EQUALLY"):
         return True
     return guard(r, said.guards)
