@@ -202,7 +202,9 @@ def _fraction(tokens: Sequence[Token], at: int) -> tuple[float, int] | None:
 
 
 def _of_equity(tokens: Sequence[Token], at: int) -> int:
-    """The token after "of the current equity", or 0."""
+    """The token after "of the current equity", or 0. Hold 25 % cash: that is what stays out."""
+    if _kind(tokens, at) == "EQUITY" and tokens[at].text == "cash" and _kind(tokens, at - 1) == "PERCENT":
+        return 0
     while _kind(tokens, at) in ("OF", "IN", "ITS", "CURRENT", "WHOLE", "FROM"):
         at += 1
     here = tokens[at] if at < len(tokens) else None

@@ -168,7 +168,7 @@ def _is_talk(tokens: Sequence[Token], part: _Part, text: str, *, opening: bool) 
     if not all(_neutral(tokens, n) or tokens[n].kind in ("USE", *named, *(_ASKED if asking else ())) for n in places):
         return False
     if part.mark == ":":
-        return not _names_list(tokens, part)
+        return not _names_list(tokens, part) and not _measures(tokens, part)
     if any(t.kind == "BUY_AND_HOLD" for t in here) and not _orders(tokens, part):
         return False
     if any(t.kind == "USE" for t in here) and not asking and not re.match(r"(?:i|we)\b", said):
@@ -203,7 +203,7 @@ def _is_title(tokens: Sequence[Token], part: _Part) -> bool:
     rest = [token for n, token in enumerate(tokens) if n not in places]
     if part.last - part.first > 14 or not _orders(tokens, part) or part.mark not in (":", ".", "!", "\n", "-"):
         return False
-    if part.mark == ":" and _names_list(tokens, part):
+    if part.mark == ":" and (_names_list(tokens, part) or _measures(tokens, part)):
         return False
     again = {(t.kind, t.value) if t.kind == "NUM" else t.kind for t in rest}
     again |= {"LONG"} if "BUY" in again else set()
@@ -244,6 +244,13 @@ def _repeats(tokens: Sequence[Token], heading: _Part) -> bool:
     after = tokens[heading.last :]
     again = [t.value for t, unit in pairwise(after) if t.kind == "NUM" and unit.kind == "PERCENT"]
     return len(said) > 1 and said == again[: len(said)]
+
+
+def _measures(tokens: Sequence[Token], heading: _Part) -> bool:
+    """Money: $5,000. Risk: 1 %. What the number is of."""
+    after = tokens[heading.last + 1].kind if heading.last + 1 < len(tokens) else ""
+    sizes = ("EQUITY", "RISK", "POSITION", "SHARES", "LOSS", "GAIN", "AMOUNT")
+    return after in ("NUM", "MONEY") and any(t.kind in sizes for t in tokens[heading.first : heading.last])
 
 
 def _names_list(tokens: Sequence[Token], heading: _Part) -> bool:

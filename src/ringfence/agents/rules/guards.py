@@ -87,7 +87,7 @@ def _price(r: Reader) -> Distance | None:
         amount = money(r)
         if amount is None and said is not None and (number := r.take("NUM")):
             amount = number.value
-        if amount is not None and amount > 0:
+        if amount is not None and amount > 0 and not r.at("PER_TRADE", "LOSS", "GAIN"):  # $500 per trade is no price
             attempt.keep()
             return Distance(kind="price", value=amount)
     return None
