@@ -57,7 +57,6 @@ def at_edge(r: Reader) -> Condition | None:
         up = made.part == "upper"
         r.it, r.right = Line(name="close"), made
         return Compare(left=Line(name="high" if up else "low"), level="at_least" if up else "at_most", right=made)
-    return None
 
 
 _OVER = ("END", "STOP_MARK", ",", "AND", "USE", "WHEN", ")", "SELL", "EXIT", "COVER")

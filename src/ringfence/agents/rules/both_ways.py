@@ -139,7 +139,6 @@ def _by_rule(r: Reader, said: Collected) -> bool:
             said.exits.append(Exit(side=side, when=when))
             said.left.add(side)
         return True
-    return False
 
 
 def _against(r: Reader, made: Condition | None) -> tuple[Condition, Condition] | None:
@@ -168,7 +167,6 @@ def by_other_entry(r: Reader, said: Collected, side: Side) -> Condition | None:
         r.take(*kinds)
         attempt.keep()
         return other[0]
-    return None
 
 
 def _both_at_line(r: Reader, said: Collected) -> bool:

@@ -53,7 +53,6 @@ def _two_periods(r: Reader) -> list[int]:
             return []
         attempt.keep()
         return [first] if second is None else [first, second]
-    return []
 
 
 def _named(r: Reader, said: Collected) -> bool:

@@ -25,8 +25,8 @@ def golden(r: Reader) -> Condition | None:
         fast, slow = r.golden or GOLDEN
         with r.trying() as named:
             bracket = r.take("OF", "(")
-            told = bracket is not None or r.at("SLASH", ahead=1)  # a golden cross 50/200 SMA
-            found = pair_of_averages(r) if told else None
+            beside = bracket is not None or r.at("SLASH", ahead=1)  # a golden cross 50/200 SMA
+            found = pair_of_averages(r) if beside else None
             if found is not None and (bracket is None or bracket.kind == "OF" or r.take(")")):
                 earlier = any(one.kind in _GOLDEN and one.start < token.start for one in r.tokens)
                 if r.golden is None and earlier and found != GOLDEN:

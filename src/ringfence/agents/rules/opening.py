@@ -56,7 +56,6 @@ def _turning_round(r: Reader, said: Collected) -> Token | None:
         if verb is not None:
             attempt.keep()
         return verb
-    return None
 
 
 def names_side(verb: Token) -> bool:

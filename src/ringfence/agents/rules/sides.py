@@ -51,7 +51,7 @@ _ENTRY_ONLY = re.compile(
 
 def _stretch(r: Reader, *, commas: bool = False) -> str:
     """The kinds of the tokens up to the end of the statement."""
-    kinds = []
+    kinds: list[str] = []
     while not r.at("END", "STOP_MARK", ahead=len(kinds)) and (commas or not r.at(",", ahead=len(kinds))):
         kinds.append(r.peek(len(kinds)).kind)
     while kinds and kinds[-1] == "AND":
@@ -306,7 +306,6 @@ def _one_side(r: Reader, said: Collected) -> bool:
         attempt.keep()
         said.short_only, said.long_only = verb.kind == "SHORT", verb.kind == "LONG"
         return True
-    return False
 
 
 def _no_longs(r: Reader) -> bool:

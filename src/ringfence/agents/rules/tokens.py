@@ -229,7 +229,7 @@ def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
     tokens = _paid(bracketed_names(tokens))
     words = [
         t
-        for t, after in zip(tokens, [*tokens[1:], None], strict=True)
+        for t, after in zip(tokens, [*tokens[1:], None], strict=False)
         if not (t.kind in _WORDS and t.text in lexicon().fillers and t.text not in known)
         or (t.text in _GIVES and after is not None and after.text == "up")
     ]

@@ -209,7 +209,6 @@ def _edges(r: Reader) -> tuple[Line, Line] | None:
             return None
         attempt.keep()
         return replace(high, part="lower" if high.part == "upper" else "bottom"), high
-    return None
 
 
 def crossing(r: Reader, left: Operand, first: int) -> Condition | None:

@@ -70,7 +70,7 @@ def waited(r: Reader, said: Collected) -> bool:
     """Don't sell until RSI is above 70. Wait until RSI is above 70, then sell."""
     verb = r.take_all("NOT", "SELL") or r.take_all("NOT", "EXIT")
     if verb:
-        return r.take("UNTIL", "BEFORE", "WHEN") is not None and leave(r, said, None, verb=False)
+        return r.take("UNTIL", "BEFORE") is not None and leave(r, said, None, verb=False)
     if not r.peek().text.startswith("wait") or not said.entries:
         return False
     led = len(r.peek().text.split()) > 1  # wait until, wait for
