@@ -358,12 +358,16 @@ def _rest(tokens: Sequence[Token], colon: int, kept: set[int]) -> bool:
 def _spans(tokens: Sequence[Token], part: _Part, keeps: set[int], text: str) -> Iterator[str]:
     """The words between what is kept."""
     start = tokens[part.first - 1].end if part.first else 0
-    for n in sorted(keeps):
-        if said := text[start : tokens[n].start].strip(" ,\n"):
+    for token in sorted(
+        (tokens[n] for n in keeps), key=lambda kept: kept.start
+    ):  # recast, they may have changed places
+        said = text[start : token.start].strip(" ,\n")
+        if re.search(r"\w", said):
             yield said
-        start = tokens[n].end
+        start = max(start, token.end)
     end = tokens[part.last].start if part.last < len(tokens) else len(text)
-    if said := text[start:end].strip(" ,\n"):
+    said = text[start:end].strip(" ,\n")
+    if re.search(r"\w", said):
         yield said
 
 

@@ -280,6 +280,9 @@ def assemble(r: Reader, said: Collected) -> Description | str:
 def _uses(made: Description, about: Line) -> bool:
     names = ("ichimoku", "cloud") if about.name in ("ichimoku", "cloud") else (about.name,)
     usual = about.values == usual_line(about.name).values
+    same = {line for line in lines_of(made) if line.name == about.name}
+    if about.name in ("sma", "ema", "wma") and about.values == (len(same),):
+        return True  # a 3 EMA system: so many of them
     return any(line.name in names and (usual or line.values == about.values) for line in lines_of(made))
 
 

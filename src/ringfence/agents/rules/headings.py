@@ -11,7 +11,8 @@ from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.reader import Reader, minutes
 from ringfence.agents.rules.settings import AVERAGES, NAMES, settings
 from ringfence.trade.description.catalogue import usual_line
-from ringfence.trade.description.model import Line
+from ringfence.trade.description.lines import lines_of
+from ringfence.trade.description.model import Description, Line, Signals
 
 _ENDS = ("COLON", "STOP_MARK", ",", "END", "DASH")
 _SIDED = ("LONG_ONLY", "SHORT_ONLY", "TWO_SIDED")  # a long-only strategy for WMT
@@ -155,3 +156,26 @@ def _defaults(r: Reader) -> bool:
         attempt.keep()
         r.it = replace(r.it, values=usual)
         return True
+
+
+def usual_settings(r: Reader, said: Collected) -> bool:
+    """Use the standard 12/26/9 setting: those of a line that the rules use, or it is asked."""
+    first = r.i
+    r.take("USE")
+    if not (r.take("DEFAULTS") or (r.peek().text in ("standard", "classic", "usual", "default") and r.take("TITLE"))):
+        return False
+    bracket = r.take("(")
+    given: list[float] = []
+    while (number := r.take("NUM")) is not None:
+        given.append(number.value)
+        r.take("SLASH", ",", "TO") if r.at("NUM", ahead=1) else None
+    if not given or (bracket and not r.take(")")):
+        return False
+    r.take("DEFAULTS", "SETTINGS", "BAR", "USE" if r.peek().text == "setting" else "BAR")
+    if not r.at("END", "STOP_MARK", ",", "AND"):
+        return False
+    ruled = Signals(entries=tuple(said.entries), exits=tuple(said.exits))
+    lines = lines_of(Description(plan=ruled)) if said.entries else ()
+    if not any(line.values[: len(given)] == tuple(given) for line in lines):
+        raise r.ask("these are settings of which line?", ["say them beside its name"], first)
+    return True

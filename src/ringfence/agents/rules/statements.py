@@ -14,7 +14,7 @@ from ringfence.agents.rules.crossovers import crossover, golden
 from ringfence.agents.rules.entering import entry, hold, prefixed, when_said
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import guard
-from ringfence.agents.rules.headings import heading
+from ringfence.agents.rules.headings import heading, usual_settings
 from ringfence.agents.rules.leaving import leave, reason_first
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.reader import Reader
@@ -58,10 +58,10 @@ def statements(r: Reader) -> Collected | None:
 
 def statement(r: Reader, said: Collected) -> bool:
     readers: tuple[Callable[[Reader, Collected], bool], ...] = (
-        sided_filter, filter_named, in_neither, none_after, always_unless, flips, remark, _remark, channel, _context,
-        versus, unhit, waited, reason_first, heading, mirrors, opposed, otherwise_short, _universe, length, crossover,
-        prefixed, _bought, entry, size_led, _add_each, _tool, turned, stopped, swung, failed, in_cash, closed, _exit,
-        hold, only_then, _filter, _otherwise, golden, breakout, broken_out, _bars, _contrast,
+        sided_filter, filter_named, in_neither, none_after, always_unless, flips, remark, _remark, usual_settings,
+        channel, _context, versus, unhit, waited, reason_first, heading, mirrors, opposed, otherwise_short, _universe,
+        length, crossover, prefixed, _bought, entry, size_led, _add_each, _tool, turned, stopped, swung, failed,
+        in_cash, closed, _exit, hold, only_then, _filter, _otherwise, golden, breakout, broken_out, _bars, _contrast,
     )  # fmt: skip
     before = said.copy()
     for read in readers:
