@@ -259,15 +259,7 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     when = when_said(r, said)
     apart = first > 0 and r.peek(first - 1 - r.i).kind == "COLON"  # AAPL above its 200-day average: buy RSI < 10
     if when is None and (before is None or (apart and r.at(*NAMES))):
-        r.skip("COLON", "IS", "AT", "HAPPENS")
-        if r.at("RISES", "FALLS"):
-            when = _moved(r)
-        elif r.at("ABOVE", "BELOW"):
-            when = side_rule(r)
-        elif r.peek(-1).kind == "AT" and (touched := at_edge(r)) is not None:
-            when = touched  # short at the upper band
-        elif not r.at("ABOVE", "BELOW", "IT", "NOT"):
-            when = condition(r)  # buy RSI < 30
+        when = _bare_rule(r)
     _object(r, said, first)
     r.take(",") if before is not None and r.peek(1).text in _PROVISOS else None  # every week put …, provided …
     late = when_said(r, said)
@@ -298,6 +290,18 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     said.headlines += said.entries[-1:] if r.at("COLON") else []
     r.entry = made
     return True
+
+
+def _bare_rule(r: Reader) -> Condition | None:
+    """buy RSI < 30, long above the average, short at the upper band: without a when."""
+    r.skip("COLON", "IS", "AT", "HAPPENS")
+    if r.at("RISES", "FALLS"):
+        return _moved(r)
+    if r.at("ABOVE", "BELOW"):
+        return side_rule(r)
+    if r.peek(-1).kind == "AT" and (touched := at_edge(r)) is not None:
+        return touched
+    return None if r.at("IT", "NOT") else condition(r)
 
 
 def _contributes(verb: str, when: Condition, said: Collected) -> bool:
