@@ -37,6 +37,8 @@ def golden(r: Reader) -> Condition | None:
                 named.keep()
         told = told_averages(r) if r.golden is None else None
         if told is not None:
+            if told != GOLDEN and any(one.kind in _GOLDEN and one.start < token.start for one in r.tokens):
+                raise r.ask("of which averages is the cross before?", ["a golden cross of the 20 and 50 SMA"], r.i - 1)
             fast, slow = r.golden = told
         r.take("HAPPENS")
         attempt.keep()
