@@ -25,8 +25,8 @@ def golden(r: Reader) -> Condition | None:
         fast, slow = r.golden or GOLDEN
         with r.trying() as named:
             bracket = r.take("OF", "(")
-            beside = bracket is not None or r.at("SLASH", ahead=1)  # a golden cross 50/200 SMA
-            found = pair_of_averages(r) if beside else None
+            # also a golden cross 50/200 SMA, 50 over 200
+            found = pair_of_averages(r) if bracket is not None else None if r.golden else told_averages(r)
             if found is not None and (bracket is None or bracket.kind == "OF" or r.take(")")):
                 earlier = any(one.kind in _GOLDEN and one.start < token.start for one in r.tokens)
                 if r.golden is None and earlier and found != GOLDEN:
@@ -35,11 +35,6 @@ def golden(r: Reader) -> Condition | None:
                     )
                 fast, slow = r.golden = found
                 named.keep()
-        told = told_averages(r) if r.golden is None else None
-        if told is not None:
-            if told != GOLDEN and any(one.kind in _GOLDEN and one.start < token.start for one in r.tokens):
-                raise r.ask("of which averages is the cross before?", ["a golden cross of the 20 and 50 SMA"], r.i - 1)
-            fast, slow = r.golden = told
         r.take("HAPPENS")
         attempt.keep()
         r.it, r.right = fast, slow
