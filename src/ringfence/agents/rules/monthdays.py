@@ -134,6 +134,13 @@ def _trading_day(r: Reader) -> Condition | None:
     with r.trying() as attempt:
         placed = r.take("ON", "AT", "IN") is not None
         day = _nth(r)
+        if day > 1 and (r.at("MONTH_END") or (r.at("TO") and r.at("MONTH_END", ahead=1))):
+            r.take("TO")
+            end = r.take("MONTH_END")  # the third to last trading day of the month
+            if end is None or not end.text.startswith("last") or "day" not in end.text:
+                return None
+            attempt.keep()
+            return MonthDays(first=-day, last=-day)
         named = r.take("DAY") is not None
         told, months = _of_month(r)
         spoken = any("month" in token.text for token in r.tokens)

@@ -45,12 +45,20 @@ def at_hours(r: Reader, made: Condition) -> Condition:
     echoed = (("IT", "IS", "FIRST"), ("IT", "IS", "LAST"), ("IT", "IS", "DAY"))
     if any(tuple(t.kind for t in r.tokens[n : n + 3]) in echoed for n in range(r.i)):
         return made  # as the echo says it, each counts
+    _check_days(r, made)
     parts = _one_schedule(r, made.parts if isinstance(made, AllOf) else (made,))
     if not any(isinstance(part, InHours) for part in parts):
         return all_of(parts)
     told = {b.text for a, b in pairwise(r.tokens[: r.i]) if a.kind == "AT" and b.kind == "TIME"}
     kept = [part for part in parts if part != OnSchedule(every="day")]
     return all_of([_one_bar(r, part) if isinstance(part, InHours) and part.start in told else part for part in kept])
+
+
+def _check_days(r: Reader, made: Condition) -> None:
+    """On Mondays if it closed lower on Friday: no day is both."""
+    named = [set(part.days) for part in getattr(made, "parts", ()) if isinstance(part, OnWeekdays)]
+    if len(named) > 1 and not set.intersection(*named):
+        raise r.ask("no day is both of these: which of them is it?", ["the close is lower than 2 bars ago"], r.i - 1)
 
 
 def _one_schedule(r: Reader, parts: Sequence[Condition]) -> list[Condition]:
