@@ -56,7 +56,6 @@ SAMPLED = (
     "Buy when the weekly RSI is below 45, exit when the weekly RSI is above 60",
     "Buy if RSI has been below 40 for 3 days in a row, sell if RSI is above 50",
     "Target 10% volatility. Buy when close > SMA 200, sell when close < SMA 200.",
-    "Buy on the last trading day of the month, sell after 3 days",
     "Invest $2000 in GOOG every Monday",
     "Trade AAPL, MSFT and IBM: buy when RSI is below 30, sell when it is above 70, 20% of equity per trade",
     "Buy AAPL when IBM is above its 200-day SMA and AAPL's RSI is below 40; sell when RSI is above 60",
@@ -64,12 +63,10 @@ SAMPLED = (
     "Hold GOOG from October through May",
     "Hold 60% AAPL and 40% IBM, rebalanced quarterly",
     "Every month hold the top 2 of AAPL, MSFT, IBM and GOOG by 6-month momentum, only if its momentum is positive",
-    "Pairs trade AAPL and MSFT: enter at 2 standard deviations, exit at 0.5, 60-day window",
     "Pairs trade AAPL and MSFT: enter at 2 sigma, exit at 0, 25% of equity per leg, out after 10 days",
     "Buy GOOG on the third-to-last trading day of the month, sell on the third trading day of the next month",
     "Buy $2000 of GOOG on the 15th of each month",
     "Each month hold the top 2 of AAPL, MSFT, IBM and GOOG by the average of the 3, 6 and 12 month returns",
-    "Hold AAPL while it is above its 100-day average, otherwise IBM; checked at month end",
 )
 
 

@@ -67,8 +67,8 @@ def _one_schedule(r: Reader, parts: Sequence[Condition]) -> list[Condition]:
     made: OnSchedule | EveryBars | None = None
     for one in dated:
         made = merged(r, made, one, "on which of these days?", r.i - 1)
-    rest = [part for part in parts if not isinstance(part, OnSchedule)]
-    return [made, *rest] if made is not None else rest
+    rest: list[Condition] = [part for part in parts if not isinstance(part, OnSchedule)]
+    return rest if made is None else [made, *rest]
 
 
 def _one_bar(r: Reader, at: InHours) -> InHours:
