@@ -48,10 +48,12 @@ def _same(one: Line, other: Line) -> bool:
 
 
 def at_edge(r: Reader) -> Condition | None:
-    """at the upper band, at the lower one: when the bar reaches it."""
+    """buy the lower band, short at the upper one: when the bar reaches it."""
+    sided = r.at("UPPER", "LOWER", "TOP") or r.peek().text == "lower" or (r.at(*BANDS) and r.peek(-1).kind == "AT")
     with r.trying() as attempt:
-        made = line(r) if r.at("UPPER", "LOWER", "BELOW", "TOP", *BANDS) else None
-        if made is None or made.part not in ("upper", "lower") or not r.at(*_OVER):
+        made = line(r) if sided else None
+        over = r.at(*_OVER) or (r.at("ON", "OF", "FOR", "IN") and r.at("SYMBOL", ahead=1))
+        if made is None or made.part not in ("upper", "lower") or not over:
             return None
         attempt.keep()
         up = made.part == "upper"
@@ -64,11 +66,14 @@ _OVER = ("END", "STOP_MARK", ",", "AND", "USE", "WHEN", ")", "SELL", "EXIT", "CO
 
 def rising_to(r: Reader, left: Operand, first: int) -> Condition | None:
     """spikes to 3 times its average, falls to 20."""
+    start = r.i
     token = r.take("RISES", "FALLS", "MOVES")
     if token is None or not r.take("TO"):
         return None
     r.take("AT_LEAST")
     right = operand(r, left)
+    if isinstance(right, Line) and _of_the_close(r, right, first, start):
+        right = replace(right, source="close")
     if isinstance(right, Line) and right.name in ("highest", "lowest") and isinstance(left, Line):
         side: Level = "above" if right.name == "highest" else "below"
         return Compare(left=left, level=side, right=right)  # breaks out to a new 50-day high
@@ -96,7 +101,8 @@ def reaching(r: Reader, left: Operand, first: int) -> Condition | None:
         return None
     if isinstance(right, Line):
         if right.name in ("highest", "lowest"):
-            if _of_closes({token.kind for token in r.tokens[start : r.i]}) and not right.source:
+            closing = _of_closes({token.kind for token in r.tokens[start : r.i]}) and not right.source
+            if closing or _of_the_close(r, right, first, start):
                 right = replace(right, source="close")
             right = of_own(right, left) if not (right.of or right.source) else right
             side: Level = "above" if right.name == "highest" else "below"
@@ -123,6 +129,13 @@ def reaching(r: Reader, left: Operand, first: int) -> Condition | None:
     if words in ("rises", "rise", "climbs", "falls", "fall", "drops", "drop", "dips"):
         return Compare(left=left, level="at_least" if words.startswith(("rise", "climb")) else "at_most", right=right)
     raise r.ask(f"{verb.text} from which side?", ["rises above", "drops below"], first)
+
+
+def _of_the_close(r: Reader, right: Line, first: int, verb: int) -> bool:
+    """the close falls to a 7-day low, it makes a 50-day low on a closing basis: among closes."""
+    if right.name not in ("highest", "lowest") or right.source or right.of:
+        return False
+    return r.at("CLOSING_BASIS") or any("clos" in token.text for token in r.tokens[first:verb])
 
 
 def _of_closes(said: set[str]) -> bool:

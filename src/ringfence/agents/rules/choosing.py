@@ -27,6 +27,7 @@ class Turning:
     filters: list[Condition] = field(default_factory=list)
     otherwise: str = ""
     chosen_first: bool = False
+    late: bool = False  # the filter was said after what is chosen: of that some places may stay empty
     each: float = 0  # percent that it says each part has
     singles: bool = False  # a filter speaks of the one that is held
     by_rank: bool = False  # a filter is about the line it is ranked by

@@ -144,7 +144,15 @@ def _in_order(
         return Misread(reason=made, understood=text.strip(), tokens=tuple(tokens))
     if made is None:
         return _unread(text, reader)
-    return Understood(description=made, notices=tuple(dict.fromkeys((*notices, *reader.notices))))
+    silent = _keltner(made, tokens)
+    return Understood(description=made, notices=tuple(dict.fromkeys((*notices, *reader.notices, *silent))))
+
+
+def _keltner(made: Description, tokens: Sequence[Token]) -> tuple[str, ...]:
+    """Its third number is rarely said, and what is customary differs."""
+    bars = {int(line.values[2]) for line in lines_of(made) if line.name == "keltner"}
+    silent = sorted(bars - {token.value for token in tokens if token.kind == "NUM"})
+    return tuple(f"the Keltner channel is read with an ATR of {n} bars" for n in silent)
 
 
 def _unread(text: str, reader: Reader) -> Misread:

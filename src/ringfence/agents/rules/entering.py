@@ -19,6 +19,7 @@ from ringfence.agents.rules.scales import fitting
 from ringfence.agents.rules.schedules import at_hours, is_dated, is_season
 from ringfence.agents.rules.settings import NAMES
 from ringfence.agents.rules.sizes import sizing
+from ringfence.agents.rules.weekdays import on_their_days
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
     AllOf,
@@ -179,8 +180,8 @@ def side_rule(r: Reader) -> Condition | None:
             attempt.keep()
             return swing
         token = r.take("ABOVE", "BELOW")
-        if token is None:
-            return None
+        if token is None or token.text == "lower":
+            return None  # the lower band is not below it
         close = Line(name="close")
         right = operand(r, close, token.kind.lower())
         if not isinstance(right, Line):
@@ -274,7 +275,7 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
             ["buy when RSI drops below 30", "buy every Monday", "buy and hold GOOG"],
             first,
         )
-    made = at_hours(r, all_of(parts))
+    made = at_hours(r, on_their_days(r, parts, first))
     timed = any(isinstance(part, (InHours, OnWeekdays, OnSchedule)) for part in getattr(made, "parts", (made,)))
     if before is None and r.lead is not None and not timed:
         made = all_of([r.lead, made])  # after 10:30 I buy if …, and I short if …
@@ -295,12 +296,12 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
 def _bare_rule(r: Reader) -> Condition | None:
     """buy RSI < 30, long above the average, short at the upper band: without a when."""
     r.skip("COLON", "IS", "AT", "HAPPENS")
+    if (touched := at_edge(r)) is not None:
+        return touched
     if r.at("RISES", "FALLS"):
         return _moved(r)
     if r.at("ABOVE", "BELOW"):
         return side_rule(r)
-    if r.peek(-1).kind == "AT" and (touched := at_edge(r)) is not None:
-        return touched
     return None if r.at("IT", "NOT") else condition(r)
 
 

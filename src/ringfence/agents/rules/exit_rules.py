@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ringfence.agents.rules.arriving import side_of
 from ringfence.agents.rules.calendar import calendar
-from ringfence.agents.rules.conditions import condition, opposite
+from ringfence.agents.rules.conditions import all_of, condition, opposite
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.nominals import moved_so
 from ringfence.agents.rules.operands import operand
@@ -27,7 +27,7 @@ def rule(r: Reader, *, bare: bool) -> Condition | None:
             part = moved_so(r) or calendar(r)
             if part is not None:
                 attempt.keep()
-                return part
+                return _provided(r, part)
             word = r.take("ON", "AFTER")
             if word is not None and r.at("WHEN", "ON", "AT", "EVERY", "BETWEEN"):
                 return None
@@ -61,6 +61,17 @@ def rule(r: Reader, *, bare: bool) -> Condition | None:
             attempt.keep()
             _from_a_high(r, part, first)
         return part
+
+
+def _provided(r: Reader, part: Condition) -> Condition:
+    """on Friday if RSI is above 70: both."""
+    with r.trying() as attempt:
+        word = r.take("WHEN", "UNLESS")
+        more = condition(r, leaving=True) if word is not None else None
+        if word is None or more is None:
+            return part
+        attempt.keep()
+        return all_of([part, Not(part=more) if word.kind == "UNLESS" else more])
 
 
 def _from_a_high(r: Reader, part: Condition, first: int) -> None:

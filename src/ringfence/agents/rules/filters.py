@@ -254,6 +254,7 @@ def _only(r: Reader, t: Turning) -> bool:
         if made is None or not r.at(*_ENDS, ")"):
             return False
         t.chosen_first = t.chosen_first or chosen
+        t.late = t.late or t.rank is not None
         _add(t, made)
         attempt.keep()
         return True
@@ -339,6 +340,7 @@ def _unfilled(r: Reader, t: Turning) -> bool:
     """unfilled slots sit in IEF, empty places go to cash."""
     with r.trying() as attempt:
         if r.take("UNFILLED") and _place(r, t):
+            t.chosen_first = t.chosen_first or t.late
             attempt.keep()
             return True
     return False

@@ -61,8 +61,8 @@ def distance(r: Reader, *, price: bool = True) -> Distance | None:
                 bars = bars or _atr_period(r)
                 attempt.keep()
                 return Distance(kind="atr", value=value, period=bars or 14)
-    if r.at("ATR"):
-        r.take("ATR")
+    if r.at("ATR") and not r.at("STOP", "TRAIL", "TARGET", ahead=1):
+        r.take("ATR")  # an ATR below the entry
         return Distance(kind="atr", value=1, period=_atr_period(r) or 14)
     return _price(r) if price else None
 

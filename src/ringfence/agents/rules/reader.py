@@ -166,6 +166,18 @@ def _restated(r: Reader) -> int | None:
         return r.bars(number.value, unit.kind, r.i - 2)
 
 
+_GUARDS = ("STOP", "TARGET", "TRAIL", "RISK", "SIZE")
+
+
+def counted(r: Reader, ahead: int = 0) -> bool:
+    """10 shares, 5 %, 2 ATR stop, 1 x ATR trail, 3R: a number with a unit of its own, which sets no indicator."""
+    if not r.at("NUM", ahead=ahead):
+        return False
+    if r.at("PERCENT", "SHARES", "DOLLARS", "BPS", "RISK", *UNITS, ahead=ahead + 1):
+        return True
+    return r.at("ATR", "TIMES", ahead=ahead + 1) and any(r.at(*_GUARDS, ahead=ahead + n) for n in (2, 3, 4))
+
+
 def percent(r: Reader) -> float | None:
     """5 %, 5 percent, 50 bps."""
     if r.take_all("HALF", "PERCENT"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ringfence.agents.rules.reader import UNITS, Reader, period
+from ringfence.agents.rules.reader import UNITS, Reader, counted, period
 from ringfence.agents.rules.worded import worded
 from ringfence.trade.description.catalogue import KINDS, SOURCED
 from ringfence.trade.description.model import Line
@@ -78,7 +78,7 @@ def settings(r: Reader, made: Line) -> Line:
             number = r.take("NUM")
             assert number is not None
             return replace(made, values=(number.value, *made.values[1:]))
-        if r.at(",", "SLASH", ahead=1) and r.at("NUM", ahead=2) and len(kind.settings) > 1:
+        if r.at(",", "SLASH", ahead=1) and r.at("NUM", ahead=2) and len(kind.settings) > 1 and not counted(r):
             return _listed_settings(r, made)
     if kind.settings and r.at("OF", "IN", "ABOVE"):
         return _spoken_period(r, made)
@@ -107,7 +107,7 @@ def _listed_settings(r: Reader, made: Line) -> Line:
         number = r.take("NUM")
         assert number is not None
         given.append(number.value)
-        if not (r.at(",", "SLASH") and r.at("NUM", ahead=1)):
+        if not (r.at(",", "SLASH") and r.at("NUM", ahead=1)) or counted(r, 1):
             break
         r.take(",", "SLASH")
     return replace(made, values=(*given, *made.values[len(given) :]))

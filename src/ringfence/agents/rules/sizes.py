@@ -7,10 +7,12 @@ they are of those that say nothing else, and what they are decides. Any other wo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ringfence.agents.rules.amounts import AMOUNTS, Piece, pieces, tell_currency
+from ringfence.agents.rules.lexicon import COINS
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.trade.description.model import (
     AllIn,
@@ -211,6 +213,8 @@ def _volatility(r: Reader, said: _Said, *, spoken: bool, whole: bool) -> Sizing 
     r.take_to(said.end)
     window = measured_over(r) or 20
     year = _BARS_PER_YEAR.get(r.timeframe, 0)
+    if year == 252 and _coins(r):
+        year = 365  # they trade on every day of the year
     with r.trying() as attempt:
         if r.take("AT") and (number := r.take("NUM")) and r.take("BAR") and (r.take("YEAR") or r.take("YEARLY")):
             year = int(number.value)
@@ -218,6 +222,12 @@ def _volatility(r: Reader, said: _Said, *, spoken: bool, whole: bool) -> Sizing 
     if not year:
         raise r.ask(f"how many {r.timeframe} bars has a year?", ["add: at 1638 bars a year"], first)
     return VolatilityTarget(percent=said.amount.value, period=window, bars_per_year=year)
+
+
+def _coins(r: Reader) -> bool:
+    """Whether all that is named are coins: BTC, ETH-USD, SOLUSDT."""
+    named = [re.sub(r"[-/]?(USDT?|USDC|EUR)$", "", token.text) for token in r.tokens if token.kind == "SYMBOL"]
+    return bool(named) and all(name in COINS for name in named)
 
 
 def measured_over(r: Reader) -> int | None:

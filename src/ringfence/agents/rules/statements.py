@@ -51,9 +51,11 @@ def statements(r: Reader) -> Collected | None:
             r.lead = None
         if r.at("END"):
             return said
-        first = r.i
+        first, exits, guards = r.i, len(said.exits), said.guards.made()
         if not statement(r, said) or r.i == first:
             return None
+        if r.at("WHEN", "UNLESS") and (len(said.exits), said.guards.made()) != (exits, guards):
+            return None  # exit after 5 days if …: a proviso of the exit begins no rule of its own
 
 
 def statement(r: Reader, said: Collected) -> bool:

@@ -279,13 +279,14 @@ def _company(words: list[Token], i: int) -> tuple[int, str]:
     return best + suffixes(words, i + best) if best else 0, ticker
 
 
-def _listed(ticker: str, known: dict[str, str]) -> str:
+def _listed(called: str, known: dict[str, str]) -> str:
     """As the data calls it: BTC is its BTC-USD, where that is the only one it can be."""
-    if not known or ticker.lower() in known:
-        return ticker
+    if not known or called.lower() in known:
+        return called
+    ticker = called.lstrip("^")
     plain = {name: re.sub(r"[-/=^]", "", name.upper()) for name in known.values()}
     found = [name for name, bare in plain.items() if bare in (ticker, f"{ticker}USD", f"{ticker}USDT")]
-    return found[0] if len(found) == 1 else ticker
+    return found[0] if len(found) == 1 else called
 
 
 def _is_ticker(words: list[Token], i: int, made: list[Token], known: dict[str, str]) -> bool:

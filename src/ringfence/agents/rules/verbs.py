@@ -54,7 +54,7 @@ def _compared(r: Reader, left: Operand, first: int, *, spoken: bool) -> Conditio
     far = _beyond(r, left, spoken=spoken or r.peek(-1).kind in ("CLOSE", "CLOSES", "PRICE"))
     if far is not None:
         return far
-    token = r.take(*_LEVELS)
+    token = r.take(*_LEVELS) if not _at_once(r) else None
     if token is None:
         if not spoken and not r.at("TWICE", "TRIPLE"):
             return None
@@ -220,21 +220,18 @@ def crossing(r: Reader, left: Operand, first: int) -> Condition | None:
         token := r.take("CROSS", "MOVES", "RISES", "FALLS", "RECLAIMS", "LOSES_LINE", "THROUGH", "BACK", "TURNS")
         or (r.take("LOSS") if r.peek().text == "loses" and not moved else None)
         or (r.take("REACHES", "RETURNS", "TO") if _goes_to(r, moved=moved) else None)
+        or (r.take("ABOVE") if _at_once(r) else None)
     ) is not None:
         moved = True
         crossed = (
             crossed or token.kind == "CROSS" or token.text.startswith(("break", "broke", "pierc", "breach", "penetr"))
         )
-        through = through or token.kind in ("THROUGH", "RECLAIMS", "LOSES_LINE", "LOSS")
-        if token.kind in ("RISES", "RECLAIMS"):
+        through = through or token.kind in ("THROUGH", "RECLAIMS", "LOSES_LINE", "LOSS", "ABOVE")
+        if token.kind in ("RISES", "RECLAIMS", "ABOVE"):
             way = "above"
         elif token.kind in ("FALLS", "LOSES_LINE", "LOSS"):
             way = "below"
-        if (
-            len(token.text.split()) == 2
-            and token.text.split()[1] in ("up", "down")
-            and token.kind in ("RISES", "FALLS")
-        ):
+        if token.kind in ("RISES", "FALLS") and token.text.split()[1:] in (["up"], ["down"]):
             crossed = crossed or token.text.startswith(("cross", "break"))
     if not moved:
         return None
@@ -271,6 +268,17 @@ def crossing(r: Reader, left: Operand, first: int) -> Condition | None:
             "which way does it cross?", ["crosses above", "crosses below", "crosses in either direction"], first
         )
     return _crosses(left, way, right)
+
+
+_ONCE = ("the moment", "moment", "as soon as", "right when", "immediately when", "first time", "the first time")
+
+
+def _at_once(r: Reader) -> bool:
+    """the moment RSI exceeds 70: then it does so, and did not before."""
+    if not r.at("ABOVE") or not r.peek().text.startswith(("exceed", "surpass")):
+        return False
+    word = next((t for t in reversed(r.tokens[: r.i]) if t.kind in ("WHEN", "STOP_MARK")), None)
+    return word is not None and word.text in _ONCE
 
 
 def _goes_to(r: Reader, *, moved: bool) -> bool:
