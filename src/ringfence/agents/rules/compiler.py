@@ -289,9 +289,8 @@ def _uses(made: Description, about: Line) -> bool:
     names = ("ichimoku", "cloud") if about.name in ("ichimoku", "cloud") else (about.name,)
     usual = about.values == usual_line(about.name).values
     same = {line for line in lines_of(made) if line.name == about.name}
-    if about.name in ("sma", "ema", "wma") and about.values == (len(same),):
-        return True  # a 3 EMA system: so many of them
-    return any(line.name in names and (usual or line.values == about.values) for line in lines_of(made))
+    counted = about.name in ("sma", "ema", "wma") and list(about.values) == [len(same)]  # a 3 EMA system
+    return counted or any(line.name in names and (usual or line.values == about.values) for line in lines_of(made))
 
 
 def _counts(made: Description, about: Line) -> bool:
