@@ -129,7 +129,7 @@ def schedule(r: Reader) -> Condition | None:
     """every Monday, on Fridays, at month end, monthly, every 20 bars, every other is not known."""
     with r.trying() as attempt:
         r.take("ONLY")
-        preposition = r.take("ON", "AT", "IN")
+        preposition = r.take("ON", "AT", "IN", "FROM" if r.at("TO", "UNTIL", "THROUGH", ahead=2) else "ON")
         other = _every_other(r)
         if other is not None:
             attempt.keep()
@@ -243,10 +243,10 @@ def weekdays(r: Reader) -> tuple[str, ...]:
     if first is None:
         return ()
     days = [first.kind.lower()]
-    while r.at("AND", "OR", ",", "TO") and (
+    while r.at("AND", "OR", ",", "TO", "UNTIL", "THROUGH") and (
         r.at(*DAYS, ahead=1) or (r.at("AND", "OR", ahead=1) and r.at(*DAYS, ahead=2))
     ):
-        through = r.take("TO") is not None
+        through = r.take("TO", "UNTIL", "THROUGH") is not None
         r.skip("AND", "OR", ",")
         day = r.take(*DAYS)
         assert day is not None
@@ -280,6 +280,7 @@ def hours(r: Reader) -> Condition | None:
             attempt.keep()
             if word is not None and word.kind in ("BEFORE", "UNTIL"):
                 return InHours(end=time.text)
+            r.told_times.add(time.text)
             return InHours(start=time.text)
     return None
 

@@ -35,6 +35,8 @@ class Collected:
     headlines: list[Entry] = field(
         default_factory=list
     )  # entries before a colon, which the rules after it may say again
+    dated: list[tuple[Entry, bool]] = field(default_factory=list)  # entries only on …, and whether they name a side
+    by_clock: list[Entry] = field(default_factory=list)  # entries for which nothing but the hour was named
     mirrored: tuple[Entry, ...] = ()  # entries that are the mirror image of those of the other side
     about: list[Line] = field(default_factory=list)  # lines that a heading names, which the rules must use
     bare: list[Condition] = field(default_factory=list)  # exits that name no side

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from ringfence.agents.rules.asides import unused_line, without_talk
 from ringfence.agents.rules.collected import Collected
+from ringfence.agents.rules.complements import leaves
+from ringfence.agents.rules.day_end import out_by
 from ringfence.agents.rules.facts import owned, set_apart
 from ringfence.agents.rules.frames import stated
 from ringfence.agents.rules.mirror import symmetric
@@ -209,6 +211,8 @@ def _signals(reader: Reader) -> Description | str | None:
 
 def assemble(r: Reader, said: Collected) -> Description | str:
     """One description of all that was said, or what is missing for it to be a strategy."""
+    if not said.entries and said.exits and all(not isinstance(one.when, Not) for one in said.sided):
+        said.entries, said.sided = said.sided, []  # buy only on Mondays, sell on Fridays
     if not said.entries:
         if said.exits:
             return (
@@ -225,8 +229,13 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     exits = _sided(entries, list(dict.fromkeys(said.exits)))
     if not _both_end(entries, exits, said.bare):
         return "it goes long and short: say when to exit longs, and when to exit shorts"
+    timed = out_by(entries, exits, r.told_times)
+    if isinstance(timed, str):
+        return timed
+    entries, exits = timed
     if said.held and not exits:
-        exits = [Exit(side="long", when=Not(part=part)) for part in said.held]
+        sides = {one.when: one.side for one in said.entries}
+        exits = [Exit(side=sides.get(part, "long"), when=leaves(part)) for part in said.held]
     if said.kept and exits:
         return "it says never to sell, and when to sell: leave one of them out"
     if said.long_only and any(e.side == "short" for e in entries):

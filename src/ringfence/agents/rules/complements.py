@@ -5,35 +5,43 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.reader import Reader
-from ringfence.trade.description.model import AllOf, Compare, Condition, InMonths, Level, Not
+from ringfence.trade.description.model import (
+    AllOf,
+    AnyOf,
+    Between,
+    Compare,
+    Condition,
+    Held,
+    InHours,
+    InMonths,
+    Level,
+    Not,
+    OnWeekdays,
+    SomeOf,
+    Trend,
+)
 
 _OTHER: dict[Level, tuple[Level, ...]] = {
     "above": ("below", "at_most"), "at_least": ("below", "at_most"), "below": ("above", "at_least"),
     "at_most": ("above", "at_least"),
 }  # fmt: skip
+_LASTING = (Compare, Between, Held, Trend, InMonths, InHours, OnWeekdays)
 _ENDS = (
-    "END",
-    "IS",
-    "STOP_MARK",
-    "TO",
-    ",",
-    "THEN",
-    "COLON",
-    "HOLD",
-    "BUY",
-    "LONG",
-    "EXIT",
-    "INVEST",
-    "AND",
-    "ROTATE",
+    "END", "IS", "STOP_MARK", "TO", ",", "THEN", "COLON", "HOLD", "BUY", "LONG", "EXIT", "INVEST", "AND", "ROTATE",
     "EQUITY",
-)
+)  # fmt: skip
 _SUBJECTS = ("IT", "SYMBOL", "PRICE", "CLOSE", "IS", "CLOSES", "MOVES", "BACK")
 
 
 def leaves(rule: Condition) -> Condition:
     """What holds wherever the rule does not."""
     return rule.part if isinstance(rule, Not) else Not(part=rule)
+
+
+def lasts(when: Condition) -> bool:
+    """It holds on bar after bar, so that "otherwise" has a meaning: it has no cross."""
+    parts = when.parts if isinstance(when, (AllOf, AnyOf, SomeOf)) else (when.part,) if isinstance(when, Not) else ()
+    return all(lasts(part) for part in parts) if parts else isinstance(when, _LASTING)
 
 
 def opposite_side(rule: Condition, other: Condition) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ringfence.agents.rules.arriving import at_edge
-from ringfence.agents.rules.calendar import calendar, never_on
+from ringfence.agents.rules.calendar import DAYS, calendar, never_on
 from ringfence.agents.rules.collected import Collected, symbols
 from ringfence.agents.rules.conditions import all_of, condition, opposite
 from ringfence.agents.rules.frames import frame
@@ -13,6 +13,7 @@ from ringfence.agents.rules.leaving import if_unmet, leave
 from ringfence.agents.rules.nominals import moved_so
 from ringfence.agents.rules.opening import opening, side_of_verb
 from ringfence.agents.rules.operands import named, operand
+from ringfence.agents.rules.permitted import mark
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.remarks import marks
 from ringfence.agents.rules.scales import fitting
@@ -39,9 +40,6 @@ from ringfence.trade.description.model import (
     PercentOfEquity,
 )
 
-# As long as it is so, and no longer: of a position that somebody has, not of one that is opened.
-_STATES = ("as long as", "so long as", "while", "whilst", "for as long as", "only while", "unless", "only as long as")
-_STAYS = ("be long", "long it", "stay long", "be long in", "be long on")
 _LEVELS: dict[str, Level] = {"ABOVE": "above", "BELOW": "below"}
 # What goes on with a rule after a comma; a mere "if" there begins another.
 _PROVISOS = (
@@ -256,7 +254,6 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
         _object(r, said, first)
     if before is not None and sized is said.sizing and r.at("DAILY"):
         frame(r, bare=True)  # RSI < 30 -> buy BNB daily
-    lasts = before is None and r.peek().text in _STATES and (verb.kind == "LONG" or verb.text in _STAYS)
     when = when_said(r, said)
     apart = first > 0 and r.peek(first - 1 - r.i).kind == "COLON"  # AAPL above its 200-day average: buy RSI < 10
     if when is None and (before is None or (apart and r.at(*NAMES))):
@@ -264,6 +261,7 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     _object(r, said, first)
     r.take(",") if before is not None and r.peek(1).text in _PROVISOS else None  # every week put …, provided …
     late = when_said(r, said)
+    r.take("ONLY") if r.at("STOP_MARK", "END", ",", ahead=1) and r.peek(-1).kind in ("TIME", *DAYS) else None
     parts = [part for part in (before, when, late) if part is not None]
     if not parts:
         if verb.kind in ("INVEST",):
@@ -283,11 +281,10 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
         each = tuple(OnSchedule(every="week", on=day) for day in made.days)
         made = each[0] if len(each) == 1 else AnyOf(parts=each)
     said.entries.append(Entry(side=side, when=made))
+    mark(r, said, verb, first)
     said.adds = said.adds or _contributes(verb.kind, made, said)
     if side == "long" and verb.text in ("long", "be long", "stay long") and is_season(made):
         said.held.append(made)  # long in every month but September: and out in September
-    if lasts and side == "long" and late is None and when is not None:
-        said.held.append(made)  # long as long as …: out when it is not so
     said.headlines += said.entries[-1:] if r.at("COLON") else []
     r.entry = made
     return True

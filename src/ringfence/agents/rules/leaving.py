@@ -197,7 +197,10 @@ def _goes_on_listing(r: Reader) -> bool:
 def _clock(r: Reader, read: bool) -> Condition | None:
     """…, or 15:55."""
     time = r.take("TIME") if read and r.at("END", "STOP_MARK", ",", "AND", ahead=1) else None
-    return None if time is None else InHours(start=time.text)
+    if time is None:
+        return None
+    r.told_times.add(time.text)
+    return InHours(start=time.text)
 
 
 def _whose(r: Reader, said: Collected) -> bool:

@@ -48,6 +48,7 @@ class Reader:
     traded: tuple[str, ...] = ()
     lead: Condition | None = None  # hours or days with which the sentence began: of all its entries
     inferred: set[Line] = field(default_factory=set)  # edges of a channel that were not named: above the cloud
+    told_times: set[str] = field(default_factory=set)  # 15:55, as a time from which on something is so
     either: bool = False  # of an exit of both sides, where a cross may go either way
     single: bool = False  # it says that there is one position at a time
     known: dict[str, tuple[float, ...]] = field(default_factory=dict)  # settings that were said

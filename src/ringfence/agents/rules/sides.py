@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ringfence.agents.rules.collected import Collected, symbols
+from ringfence.agents.rules.complements import lasts
 from ringfence.agents.rules.conditions import all_of, condition
 from ringfence.agents.rules.entering import prefixed, side_rule, when_said
 from ringfence.agents.rules.mirror import mirrored, symmetric
@@ -20,20 +21,15 @@ from ringfence.trade.description.model import (
     Entry,
     Exit,
     Held,
-    InHours,
-    InMonths,
     Not,
     Number,
-    OnWeekdays,
     Side,
     SomeOf,
-    Trend,
 )
 
 _ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
 _SIDES: dict[str, Side] = {"SHORT": "short", "LONG": "long", "BUY": "long"}
 _OTHER: dict[Side, Side] = {"short": "long", "long": "short"}
-_LASTING = (Compare, Between, Held, Trend, InMonths, InHours, OnWeekdays)
 # All of the rules: vice versa for shorts; shorts are the mirror image; short: the reverse of all three.
 _ALL_RULES = re.compile(
     r"(?:(?:USE|SAME|SAME_RULES|STRATEGY|IT|IN|POSITION|FOR|ON|TO|BOTH|ALL_IN|TITLE|,) )*"
@@ -149,12 +145,6 @@ def _numbers(when: object) -> list[float]:
     return _numbers(when.condition) if isinstance(when, Held) else []
 
 
-def lasts(when: Condition) -> bool:
-    """It holds on bar after bar, so that "otherwise" has a meaning: it has no cross."""
-    parts = when.parts if isinstance(when, (AllOf, AnyOf, SomeOf)) else (when.part,) if isinstance(when, Not) else ()
-    return all(lasts(part) for part in parts) if parts else isinstance(when, _LASTING)
-
-
 def otherwise_short(r: Reader, said: Collected) -> bool:
     """Long if the 20 EMA is above the 50 EMA, otherwise short."""
     if not r.take("OTHERWISE") or not said.entries:
@@ -241,13 +231,22 @@ def filtered(said: Collected) -> list[Entry] | str:
     entries = _without_headlines(said)
     if isinstance(entries, str):
         return entries
-    for rule in said.sided:
+    sided, filters = list(said.sided), list(said.filters)
+    for dated, of_side in said.dated:  # entries only from 9:45 to 15:00: of those that are named beside it
+        others = [one for one in entries if one != dated and (one.side == dated.side or not of_side)]
+        if others:
+            entries.remove(dated)
+            sided += [dated] if of_side else []
+            filters += [] if of_side else [dated.when]
+    if len(entries) > 1 and any(one in entries for one in said.by_clock):
+        return 'it enters by the clock alone, and by another rule: say "entries only between 10:00 and 15:00"'
+    for rule in sided:
         if not any(one.side == rule.side for one in entries):
             return f"it says when {rule.side} positions are allowed, and not when to enter one: add that"
     made = []
     for one in entries:
-        asked = [rule.when for rule in said.sided if rule.side == one.side]
-        made.append(Entry(side=one.side, when=all_of([one.when, *asked, *said.filters])))
+        asked = [rule.when for rule in sided if rule.side == one.side]
+        made.append(Entry(side=one.side, when=all_of([one.when, *asked, *filters])))
     return made
 
 

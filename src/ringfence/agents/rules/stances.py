@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.collected import Collected, symbols
+from ringfence.agents.rules.complements import lasts
 from ringfence.agents.rules.conditions import condition
 from ringfence.agents.rules.entering import side_rule
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.scales import scale
-from ringfence.agents.rules.sides import lasts
 from ringfence.trade.description.model import Cross, Entry, Exit, InHours, Line, Not, Number, Side
 
 _ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
@@ -51,11 +51,11 @@ def none_after(r: Reader, said: Collected) -> bool:
         return False
     r.take_all("NOT", "POSITION", "AFTER")
     late = InHours(start=r.peek().text)
+    r.told_times.add(late.start)
     r.take("TIME")
     said.exits.append(Exit(side="long", when=late))
     said.bare.append(late)
     said.left.add("long")
-    said.filters.append(Not(part=late))
     return r.at(*_ENDS)
 
 

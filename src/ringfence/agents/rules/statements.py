@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ringfence.agents.rules.both_ways import closed
 from ringfence.agents.rules.breakouts import breakout, broken_out, channel
@@ -17,6 +16,8 @@ from ringfence.agents.rules.guards import guard
 from ringfence.agents.rules.headings import heading, usual_settings
 from ringfence.agents.rules.leaving import leave, reason_first
 from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.opening import names_side
+from ringfence.agents.rules.permitted import allowed_at, other_exit
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.remarks import marks, so_anyway
 from ringfence.agents.rules.settings import BANDS
@@ -60,6 +61,7 @@ def statements(r: Reader) -> Collected | None:
 
 def statement(r: Reader, said: Collected) -> bool:
     readers: tuple[Callable[[Reader, Collected], bool], ...] = (
+        other_exit, allowed_at,
         sided_filter, filter_named, in_neither, none_after, always_unless, flips, remark, _remark, usual_settings,
         channel, _context, versus, unhit, waited, reason_first, heading, mirrors, opposed, otherwise_short, _universe,
         length, crossover, prefixed, _bought, entry, size_led, _add_each, _tool, turned, stopped, swung, failed,
@@ -227,17 +229,7 @@ def _exit(r: Reader, said: Collected) -> bool:
     if r.at("IS") and r.at("EXIT", ahead=1):
         r.take("IS")  # and being in cash otherwise
     r.take("ONLY") if r.at("SELL", "EXIT", "COVER", ahead=1) else None  # only sell when …
-    side = "SHORT" if "long" in r.peek().text else "LONG" if "short" in r.peek().text or r.at("COVER") else ""
-    if r.at("EXIT", "SELL") and r.at("LONG", "SHORT", ahead=1):
-        side = "SHORT" if r.at("LONG", ahead=1) else "LONG"
-    if not leave(r, said, None):
-        return False
-    other = 1 if r.at("AND", ",") else 0
-    named = any(one.side.upper() == side for one in said.entries)
-    if named and r.at(side, ahead=other) and r.at("AT", "ON", "WHEN", "AFTER", "BY", ahead=other + 1):
-        token = r.peek(other)  # exit longs at the 10-day low and shorts at the 10-day high
-        r.tokens[r.i + other] = replace(token, kind="COVER" if side == "SHORT" else "EXIT", text="exit longs")
-    return True
+    return leave(r, said, None)
 
 
 def _contrast(r: Reader, said: Collected) -> bool:
@@ -354,7 +346,7 @@ def _filter(r: Reader, said: Collected) -> bool:
         if verb is not None and verb.kind != "TRADE" and not only:
             return False
         sides = {"SHORT": "long", "BUY": "short", "LONG": "short"}
-        other = sides.get(verb.kind) if verb is not None and not plain else None
+        other = sides.get(verb.kind) if verb is not None and not plain and names_side(verb) else None
         if any(one.side == other for one in said.entries):
             return False  # only short if …: of one side
         if only is not None and verb is not None and r.at("SYMBOL") and not symbols(r, said):
