@@ -30,6 +30,7 @@ from ringfence.trade.description.model import (
     Condition,
     Entry,
     EveryBars,
+    Exit,
     InHours,
     Level,
     Line,
@@ -376,6 +377,9 @@ def hold(r: Reader, said: Collected) -> bool:
     when = when_said(r, said)
     if when is None:
         return False
+    if said.entries and not said.held and all(one.side == "long" for one in said.entries):
+        said.exits.append(Exit(side="long", when=Not(part=when)))  # bought when …, and held while …
+        return True
     said.entries.append(Entry(side="long", when=when))  # own it while …: in when it is so, out when it is not
     said.held.append(when)
     r.entry = when

@@ -176,8 +176,10 @@ def _noun_first(r: Reader, g: Guarding) -> bool:
             kind = "TRAIL"
         best: Best = ""
         if kind == "TRAIL":
-            r.take("STOP")
-            best = from_best(r, far) or ""
+            r.take("STOP", "TRAIL")
+            chandelier = "chandelier" in token.text and far.kind == "atr"  # it hangs from the highest high
+            found = from_best(r, far)
+            best = found if found is not None else "price" if chandelier else ""
         _tail(r)
         rest = _of_rest(r) or rest
         attempt.keep()
@@ -217,7 +219,9 @@ def _and_trails(r: Reader) -> bool:
 def _entry_and(r: Reader) -> None:
     """entry minus 2 ATR, entry + 4 ATR."""
     with r.trying() as attempt:
-        if r.take("BUY", "ENTRY_PRICE") and (r.take("PRICE") or True) and r.take("MINUS", "DASH", "AND", "COLON"):
+        entered = r.take("BUY", "ENTRY_PRICE") is not None
+        r.take("PRICE")
+        if entered and r.take("MINUS", "DASH", "AND", "COLON"):
             attempt.keep()
 
 

@@ -45,8 +45,10 @@ def none_longer(r: Reader) -> int | None:
 def after_bars(r: Reader, *, held: bool = False) -> int | None:
     """after 10 days, for 10 bars, 3 days later, when 12 days have passed; where it is `held`, also 10 days."""
     with r.trying() as attempt:
-        asked = r.take("WHEN") is not None if not r.at("NEITHER_HIT", ahead=1) else False
+        unhit = r.at("NEITHER_HIT", ahead=1) and not r.peek(1).text.startswith("still")
+        asked = r.take("WHEN") is not None if not unhit else False
         r.skip("IT", "POSITION", "TRADE", "IS")
+        still = asked and (r.take("NEITHER_HIT") or (r.peek(-1).text.endswith("still") and r.take("OPEN", "IN")))
         if not asked and r.take("NEXT_DAY"):
             attempt.keep()
             return 1
@@ -62,9 +64,10 @@ def after_bars(r: Reader, *, held: bool = False) -> int | None:
         )
         r.skip("AT_MOST", "HOLD", "IT", "FOR", "HIGHEST")
         bars = period(r)
-        if bars is None or r.at("CONSECUTIVE") or (asked and not (waited or r.at("HAVE_PASSED", "LATER"))):
+        if bars is None or r.at("CONSECUTIVE") or (asked and not (waited or still or r.at("HAVE_PASSED", "LATER"))):
             return None
         _told_again(r, bars)
+        r.take("HIGHEST", "AT_MOST") if held and r.at(*ENDS, ahead=1) else None
         if _counted(r) or (word and word.kind != "ON") or held or waited:
             _counted(r)
             attempt.keep()

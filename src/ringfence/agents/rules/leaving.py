@@ -83,7 +83,9 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
     said.left.add(side)
     portion, rest = _part(r, said, first)
     both = both_sides(r, said, token) or both
-    r.skip("IT", "POSITION", "NEXT_OPEN")
+    r.skip("IT", "POSITION", "NEXT_OPEN", "ALL_IN")
+    if r.at("SHARES") and r.at("WHEN", "AT", "ON", "AFTER", "IN", ahead=1):
+        r.take("SHARES")  # dump the shares when …
     if r.at("NUM") and isinstance(said.sizing, FixedShares) and r.peek().value == said.sizing.count:
         r.take("NUM")  # sell all 200
         r.skip("SHARES", "POSITION")
@@ -260,7 +262,9 @@ def reason_first(r: Reader, said: Collected) -> bool:
     if not read or found or told.exits or (len(sides) == 2 and told.guards.target is None and not _time_only(told)):
         return False
     r.skip(",", "THEN", "COLON", "DASH", "AND")
-    token = r.take("SELL", "EXIT", "COVER", "CLOSE", "GIVE_UP") or (r.peek() if r.at(*_SHARES) else None)
+    token = r.take("SELL", "EXIT", "COVER", "CLOSE", "GIVE_UP", "TARGET", "STOP_SET") or (
+        r.peek() if r.at(*_SHARES) else None
+    )
     if token is None:
         return False
     portion, rest = _part(r, said, first)
@@ -298,13 +302,16 @@ def if_unmet(r: Reader, said: Collected, first: int) -> None:
                 attempt.keep()
                 return
     with r.trying() as attempt:
-        if r.take("WHEN") and (
-            r.take("NOT_YET", "NEITHER_HIT")
-            or ((r.take("IT") or True) and r.take("IS", "NOT") and (r.take("NOT") or True))
-        ):
-            r.take("MOVED_BY")
+        asked = r.take("WHEN") is not None
+        named = r.take("NOT_YET", "NEITHER_HIT") is not None
+        if not named:
+            r.take("IT")
+            named = r.take("IS", "NOT") is not None
+            r.take("NOT")
+        if asked and named:
+            said.unmet = said.unmet or not r.peek(-1).text.startswith("still")
+            r.skip("MOVED_BY", "TRADE", "IN", "POSITION")
             if r.at(*_ENDS):
-                said.unmet = True
                 attempt.keep()
                 return
     with r.trying() as attempt:

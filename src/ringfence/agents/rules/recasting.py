@@ -80,6 +80,11 @@ _RULES = (
     ("OTHERWISE=if it not/when it not/if not MOVES|REACHES|HAPPENS|RETURNS BACK?", "WHEN NOT_YET"),  # if it has not
     ("<,|STOP_MARK|AND|END BUY=entries/new entries >DURING|ONLY", "TRADE"),  # entries only between 8:00 and 16:00
     ("EXIT , APART ,", "1"),
+    ("STOP|TARGET|TRAIL SLASH >NUM", "1 ,"),  # 5 % SL / 10 % TP
+    ("TRAIL , NUM PERCENT|ATR >END|STOP_MARK|,|(", "1 3 4"),
+    ("STOP|TARGET|TRAIL ( NUM PERCENT|ATR )", "1 3 4"),
+    ("NOT IT LOSS ABOVE NUM PERCENT", "STOP 5 6"),  # don't let it lose more than 8 %
+    ("<STOP_MARK|,|AND|END IS=stay/remain >UNTIL", "HOLD"),
     ("<STOP_MARK|,|AND|END|THEN MOVES=go/gone >WHEN", "EXIT"),  # I let go when …, I'm gone when …
     ("POSITION|TRADE|IT IS HOLD >FOR|UNTIL", "HOLD"),
     (f"<STOP_MARK|,|AND|END IS=trades IS {_CLOSED} >{_GOES_ON}", "EXIT"),

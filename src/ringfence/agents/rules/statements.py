@@ -14,6 +14,7 @@ from ringfence.agents.rules.entering import entry, hold, prefixed, when_said
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import guard
 from ringfence.agents.rules.headings import heading, usual_settings
+from ringfence.agents.rules.lasting import after_bars, listed_bars
 from ringfence.agents.rules.leaving import leave, reason_first
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.opening import names_side
@@ -36,7 +37,7 @@ from ringfence.agents.rules.wording import (
     unhit,
     waited,
 )
-from ringfence.trade.description.model import Condition, Exit, Not
+from ringfence.trade.description.model import Condition, Exit, Guards, Not
 
 _ORDERS = ("DASH", "THEN", "BUY", "LONG", "SHORT", "ALWAYS_IN")  # SOXL - buy when …, XLE long if …
 _SIDES = ("on both sides", "for both sides", "for both directions", "on either side", "for either side", "on each side")
@@ -248,6 +249,12 @@ def _otherwise(r: Reader, said: Collected) -> bool:
     r.take(",")
     if r.take("NOTHING"):
         return True
+    if r.at("HOLD") and (said.exits or said.guards.made() != Guards()):
+        r.take("HOLD")  # sell when …, otherwise hold
+        r.skip("IT", "POSITION")
+        return r.at("END", "STOP_MARK", ",")
+    if r.at("EXIT", "SELL", "COVER") and r.at("AFTER", "IN", ahead=1):
+        return leave(r, said, None)  # otherwise out after 10 days
     if r.take_all("NOT", "BUY"):  # otherwise no buying this month
         r.skip("IN", "CURRENT", "MONTH", "WEEK", "DAY", "QUARTER")
         return r.at("END", "STOP_MARK", ",")
@@ -293,7 +300,22 @@ def _tool(r: Reader, said: Collected) -> bool:
     r.take("EQUITY") if r.at("EQUALLY", ahead=1) else None  # split the money equally
     if r.take("EQUALLY"):
         return True
-    return guard(r, said.guards)
+    r.take("EITHER")
+    return guard(r, said.guards) and _or_guard(r, said)
+
+
+def _or_guard(r: Reader, said: Collected) -> bool:
+    """… or a 10 % target, or 10 days: whichever it is, it ends the trade."""
+    while r.at("OR") or (r.at(",") and r.at("OR", ahead=1)):
+        first = r.i
+        with r.trying() as attempt:
+            r.take(",")
+            r.take("OR")
+            bars = after_bars(r) or listed_bars(r)
+            if not (said.guards.set(r, "time_stop_bars", bars, first) if bars else guard(r, said.guards)):
+                break
+            attempt.keep()
+    return True
 
 
 def _given_to(r: Reader) -> None:

@@ -57,7 +57,7 @@ _PATTERN = re.compile(
     | (?P<NAMED>(?i:({_NAMES})(?=\d)|(?<=\d)x(?=atrs?\b)))
     | (?P<WORD>[A-Za-z]+('[A-Za-z]+)?)
     | (?P<SMILE>(?<=\s)[:;]-?[)(DP](?=\s|$) | [\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]+)
-    | (?P<MARK>-{{1,3}}>|==>|>=|=>|<=|=<|\||[<>=(),.;:/%&+\-?!\n])
+    | (?P<MARK>-{{1,3}}>|==>|>=|=>|<=|=<|\||[<>=(),.;:/%&+\-?!@\n])
     | (?P<SPACE>[^\S\n]+|["*_`'])
     | (?P<ODD>.)
     """,
@@ -111,7 +111,7 @@ _MARKS = {
     ">=": "AT_LEAST", "=>": "AT_LEAST", "≥": "AT_LEAST", "<=": "AT_MOST", "=<": "AT_MOST", "≤": "AT_MOST",
     ">": "ABOVE", "<": "BELOW", "=": "EQUALS", "(": "(", ")": ")", ",": ",", ".": "STOP_MARK", ";": "STOP_MARK",
     ":": "COLON", "/": "SLASH", "%": "PERCENT", "&": "AND", "+": "AND", "-": "DASH", "\n": "STOP_MARK",
-    "|": "STOP_MARK", "->": "THEN", "-->": "THEN", "--->": "THEN",
+    "|": "STOP_MARK", "@": "AT", "->": "THEN", "-->": "THEN", "--->": "THEN",
     "==>": "THEN", "→": "THEN", "⇒": "THEN", "?": "STOP_MARK", "!": "STOP_MARK",
 }  # fmt: skip
 

@@ -32,7 +32,7 @@ def unhit(r: Reader, said: Collected) -> bool:
     if unless is None and not r.take("WHEN") and not (r.i and r.peek(-1).text in ("and if", "and when")):
         return False
     bars = _within(r)
-    r.skip("IT", "POSITION", "IS", "TRADE")
+    r.skip("IT", "POSITION", "IS", "TRADE", "TARGET", "STOP")
     still = r.peek(-1).text.endswith("still")
     named = r.take("NEITHER_HIT", "NOT_YET", "NOT") or (r.take("OPEN", "IN") if still else None)
     if unless is not None:
@@ -47,6 +47,7 @@ def unhit(r: Reader, said: Collected) -> bool:
     if said.guards.time_stop_bars and r.at(*_ENDS):
         return named.kind != "NOT"
     r.take("TRADE", "POSITION", "IT") if named.kind == "IN" else None
+    r.skip("REACHES", "TARGET", "STOP", "HAPPENS")
     bars = bars or _within(r)
     r.skip(",", "THEN")
     if bars is None or not r.take("EXIT", "SELL", "COVER", "CLOSE", "GIVE_UP"):
