@@ -122,7 +122,14 @@ def _at_turn(r: Reader, on: str) -> str:
 
 
 def _every_january(r: Reader) -> OnSchedule | None:
-    return OnSchedule(every="year") if r.take_all("EVERY", "JANUARY") or r.take_all("IN", "JANUARY") else None
+    with r.trying() as attempt:
+        r.take("AT", "ON")
+        r.take("FIRST") and r.take("DAY")
+        r.take("OF", "IN")
+        if r.take_all("EVERY", "JANUARY") or (r.peek(-1).kind in ("IN", "OF") and r.take("JANUARY")):
+            attempt.keep()
+            return OnSchedule(every="year")
+    return None
 
 
 def schedule(r: Reader) -> Condition | None:

@@ -36,6 +36,7 @@ class Collected:
         default_factory=list
     )  # entries before a colon, which the rules after it may say again
     dated: list[tuple[Entry, bool]] = field(default_factory=list)  # entries only on …, and whether they name a side
+    within_day: bool = False  # it says that nothing is held over the night
     by_clock: list[Entry] = field(default_factory=list)  # entries for which nothing but the hour was named
     mirrored: tuple[Entry, ...] = ()  # entries that are the mirror image of those of the other side
     about: list[Line] = field(default_factory=list)  # lines that a heading names, which the rules must use

@@ -229,7 +229,7 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     exits = _sided(entries, list(dict.fromkeys(said.exits)))
     if not _both_end(entries, exits, said.bare):
         return "it goes long and short: say when to exit longs, and when to exit shorts"
-    timed = out_by(entries, exits, r.told_times)
+    timed = out_by(entries, exits, r.told_times, within_day=said.within_day)
     if isinstance(timed, str):
         return timed
     entries, exits = timed

@@ -92,6 +92,8 @@ def _connective(r: Reader, last: Condition) -> str | None:
         return "then"  # yesterday it was below, then today it closes above
     if r.at("ONLY") and r.at("ON", "USE", ahead=1):
         return "and"
+    if _another_rule(r):
+        return None
     if r.at("AND", "OR"):
         return r.peek().kind.lower()
     if r.at("WHEN") and r.peek().text in ("while", "whilst"):
@@ -103,6 +105,26 @@ def _connective(r: Reader, last: Condition) -> str | None:
     if r.at(","):
         return r.peek(1).kind.lower() if r.at("AND", "OR", ahead=1) else ","
     return None
+
+
+def _another_rule(r: Reader) -> bool:
+    """buy when …, and when it closes above 13, sell: what follows has an order of its own, as what came before has."""
+    at = 1 if r.at(",") else 0
+    if r.peek(at).text not in ("and when", "and if", "and once", "and as soon as", "and whenever"):
+        return False
+    begin = r.i
+    while begin > 0 and r.tokens[begin - 1].kind != "STOP_MARK":
+        begin -= 1
+    if not any(token.kind in _ORDERS for token in r.tokens[begin : r.i]):
+        return False
+    n = at + 1
+    while not r.at("END", "STOP_MARK", *_ORDERS, ahead=n):
+        n += 1
+    after = n + 1 + r.at("IT", "POSITION", "SYMBOL", "SHARES", ahead=n + 1)
+    return r.at(*_ORDERS, ahead=n) and r.at("END", "STOP_MARK", ",", "AND", ahead=after)
+
+
+_ORDERS = ("SELL", "EXIT", "COVER", "BUY", "SHORT", "LONG")
 
 
 def _busy(r: Reader) -> bool:

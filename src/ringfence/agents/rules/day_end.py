@@ -16,9 +16,14 @@ _MIDNIGHT = "24:00"
 _NOON = "12:00"
 
 
-def out_by(entries: list[Entry], exits: list[Exit], told: Collection[str]) -> tuple[list[Entry], list[Exit]] | str:
+def out_by(
+    entries: list[Entry], exits: list[Exit], told: Collection[str], *, within_day: bool = False
+) -> tuple[list[Entry], list[Exit]] | str:
     """The entries and exits with what was `told` as a time to be out taken into account, or what is unclear."""
     made = list(exits)
+    ended = {one.side for one in exits if any(late.start >= _NOON for late in _times(one.when, told))}
+    if within_day and not ended >= {one.side for one in entries}:
+        return 'nothing is to be held over the night: say when it is out, for example "flat by 15:55"'
     for n, leave in enumerate(exits):
         for late in _times(leave.when, told) if leave.portion == 100 and not leave.rest else ():
             own = [one for one in entries if one.side == leave.side]

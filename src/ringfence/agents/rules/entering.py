@@ -124,8 +124,8 @@ def prefixed(r: Reader, said: Collected) -> bool:
     when = _unless_so(r) or when_said(r, said, leading=True)
     bare = when is None
     r.take("IS") if bare and r.at(*NAMES, "IT", ahead=1) else None  # is RSI below 30? Buy
-    happens = bare and r.at(*_HAPPENINGS) and not _goes_on(r)
     asked = r.i > 0 and (r.peek(-1).kind == "IS" or r.peek(-1).text in ("and if", "and when"))
+    happens = bare and not asked and r.at(*_HAPPENINGS) and not _goes_on(r)
     if bare and (
         r.at("GOLDEN_CROSS", "DEATH_CROSS", *NAMES, "NUM", "SYMBOL", "BULLISH", "BEARISH", *_HAPPENINGS)
         or _goes_on(r)
@@ -226,6 +226,7 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
                 or r.take("IT", "POSITION", "LONG", "STOCKS", "SHARES", "NEXT_OPEN", "EQUALLY", "PER_TRADE", "PRICE")
                 or (not r.at("SYMBOL", "COLON", ahead=1) and r.take("TRADE"))
                 or (r.peek().text == "each" and r.at("WHEN", ahead=1) and r.take("EVERY"))  # buy each when …
+                or (r.at("MONEY", "NUM", ahead=1) and _once_more(r, said))
                 or (r.at("STOP", "TARGET", "TRAIL", "NUM", "ATR", "TIME_STOP") and guard(r, said.guards))
             ):
                 pass
@@ -326,6 +327,12 @@ def _lasting(r: Reader, said: Collected, first: int) -> bool:
         return False
     bars = after_bars(r)
     return bars is not None and said.guards.set(r, "time_stop_bars", bars, first)
+
+
+def _once_more(r: Reader, said: Collected) -> bool:
+    """buy another $1,000 of it: although it holds some."""
+    said.adds = r.take("ANOTHER") is not None or said.adds
+    return r.peek(-1).kind == "ANOTHER"
 
 
 def _alone(r: Reader, said: Collected) -> bool:

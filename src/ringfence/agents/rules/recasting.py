@@ -18,6 +18,8 @@ _ALL = "ANYTHING|ALL_IN=everything"
 _DOES = "BUY=buys/enters/purchases/goes long|SELL=sells|EXIT=exits/leaves|COVER=covers"
 _CLOSED = "CLOSES=closed|SELL=sold|EXIT=exited/liquidated/flattened/unwound|COVER=covered"
 
+_TWO = "RSI|MFI|CCI|ADX|ROC|MOMENTUM|STOCHASTIC|WILLIAMS|SMA|EMA|PERCENT_K|PERCENT_D"
+
 # What a run of tokens is, and what it becomes. An element is kinds with | between, each with the texts it may have
 # after =; `?` makes it optional, `>` only looks ahead, `<` only looks back. What it becomes: kinds, or the number of an
 # element that stays as it is.
@@ -119,6 +121,31 @@ _RULES = (
     (f"IS BUY=buy/buy signal/entry/entry signal|SELL=sell/sell signal|SHORT=short/short signal >{_ENDS}", "THEN 2"),
     ("TO FIRST=start/begin >WHEN", "BUY"),
     ("TO CLOSES=finish/end|LAST=end >WHEN", "EXIT"),
+    # Drop them when …; sell SPY and wait; short as it crosses below 80; natural gas through UNG
+    ("<AND|,|STOP_MARK|THEN|END FALLS=drop/dropping >WHEN", "SELL"),
+    ("<SELL|EXIT|COVER|SYMBOL|IT AND UNKNOWN=wait|WAIT=wait >END|STOP_MARK|,", ""),
+    ("REBALANCE RETURNS=back at", "1 AT"),
+    ("<NUM LOWEST=min CHART|BAR", "MINUTE 3"),
+    ("CLOSE IN|ON|OF SYMBOL ABOVE|BELOW", "3 CLOSE 4"),
+    ("CLOSES=day closes RISES=up|FALLS=down", "CLOSE 2"),
+    ("OPPOSITE=reverse WHEN=each time|PER_TRADE=each time >END|STOP_MARK|,", "ALWAYS_IN"),
+    ("<,|AND|STOP_MARK OPPOSITE=reverse WHEN=each time|PER_TRADE=each time >END|STOP_MARK|,", "ALWAYS_IN"),
+    ("<LONG|SHORT|BUY|SELL|EXIT|COVER UNKNOWN=as", "WHEN"),
+    ("CANNOT_INDEX THROUGH|USE=via/using|BY SYMBOL", "3"),
+    # Short QQQ, 10-minute bars, if …; the cross of the close above it; its high is exceeded by the close
+    ("SYMBOL , NUM MINUTE|HOUR BAR|CHART , >WHEN|ON|AFTER", "1 3 4 5"),
+    ("SYMBOL INTRADAY , NUM MINUTE|HOUR BAR|CHART , >WHEN|ON|AFTER", "1 4 5 6 2"),
+    ("CROSS OF CLOSE|PRICE ABOVE|BELOW", "3 1 4"),
+    ("PREVIOUS HIGH|LOW|CLOSE IS ABOVE=exceeded BY CURRENT? CLOSE", "7 IS ABOVE 1 2"),
+    ("EMA ( NUM ) ABOVE=>|BELOW=< EMA ( NUM ) CROSS", "1 2 3 4 10 5 6 7 8 9"),
+    ("SMA ( NUM ) ABOVE=>|BELOW=< SMA ( NUM ) CROSS", "1 2 3 4 10 5 6 7 8 9"),
+    (f"<STOP_MARK|,|END|WHEN|COLON|AND {_TWO} AND {_TWO} BOTH >ABOVE|BELOW|IS|CROSS|RISES|FALLS", "BOTH 2 AND 4"),
+    (", STRATEGY=simple UNKNOWN=averages >,|STOP_MARK|END", ""),  # moves above the 100-day, simple averages
+    ("<BUY|LONG|HOLD FROM >MONTH_END", "ON"),
+    ("<DAY|BAR OF NEW NUM=one", "OF MONTH"),
+    ("<DAY|BAR OF NEW|NEXT MONTH", "OF MONTH"),
+    # Every day that SPY closes 1 % lower, buy: a rule, and no schedule
+    ("<STOP_MARK|END DAILY=every day/each day/any day SYMBOL|IT >CLOSES|IS|FALLS|RISES|CROSS|GAP|MOVES", "WHEN 3"),
 )  # fmt: skip
 
 

@@ -147,9 +147,10 @@ def _numbers(when: object) -> list[float]:
 
 def otherwise_short(r: Reader, said: Collected) -> bool:
     """Long if the 20 EMA is above the 50 EMA, otherwise short."""
-    if not r.take("OTHERWISE") or not said.entries:
+    before = r.take("OTHERWISE") is not None
+    if not said.entries:
         return False
-    r.skip(",")
+    r.skip(",") if before else None
     r.take("IS", "HOLD")
     sides = {one.side for one in said.entries}
     verb = r.take("SHORT", "LONG", "BUY")
@@ -158,6 +159,8 @@ def otherwise_short(r: Reader, said: Collected) -> bool:
     r.skip("IT", "POSITION")
     if r.at("SYMBOL") and not (r.peek().text in said.symbols and r.take("SYMBOL")):
         return False
+    if not before and not r.take("OTHERWISE"):
+        return False  # short otherwise
     when = said.entries[0].when
     if not r.at(*_ENDS) or not lasts(when):
         return False

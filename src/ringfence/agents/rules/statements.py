@@ -105,6 +105,8 @@ def _remark(r: Reader, said: Collected) -> bool:
         pass  # each instrument has a position of its own anyway
     elif r.take("STOP_HIT"):
         said.stop_hit = True
+    elif r.take("NO_OVERNIGHT"):
+        said.within_day = True
     else:
         return r.at("(") and _bracketed(r, said)
     return True

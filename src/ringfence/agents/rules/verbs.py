@@ -340,7 +340,9 @@ def _crosses(left: Operand, way: Direction, right: Operand) -> Condition:
 
 def broken(r: Reader, left: Operand, first: int) -> Condition | None:
     """the 20-day high is broken."""
-    if not (r.take("IS") and r.take("BROKEN")) or not isinstance(left, Line):
+    r.take("IS")
+    if not r.take("BROKEN") or not isinstance(left, Line):
         return None
+    r.take("CLOSING_BASIS")
     way = _way_of(left)
     return Cross(left=Line(name="close", symbol=left.symbol), direction=way, right=left) if way else None
