@@ -110,6 +110,9 @@ def band(r: Reader, given: int | None, side: str) -> Line | None:
         both = _both_settings(r) if given is None else None
         given = given if given is not None or both else prefix_period(r)
         token = r.take(*BANDS)
+        if token is None and where is not None and (same := _same_channel(r)) is not None:
+            attempt.keep()
+            return replace(same, part=SIDES[where.kind])
         if token is None:
             channel = r.right is not None and r.right.name in BANDS.values()
             named = (
@@ -148,6 +151,17 @@ def band(r: Reader, given: int | None, side: str) -> Line | None:
         made = replace(made, part=part, ago=1 if made.name == "donchian" else 0)
         r.inferred |= {made} if where is None else set()
         return made
+
+
+def _same_channel(r: Reader) -> Line | None:
+    """the lower 20-day channel, after the upper Donchian channel of 55 days: its edges may have their own periods."""
+    with r.trying() as attempt:
+        bars = period(r) if r.at("NUM") else None
+        named = {token.kind for token in r.tokens[: r.i] if token.kind in BANDS}
+        if bars is None or not r.take("BAND") or named != {"DONCHIAN"}:
+            return None
+        attempt.keep()
+        return replace(usual_line("donchian"), values=(bars,), ago=1)
 
 
 _EDGES = {"HIGH": "upper", "LOW": "lower"}

@@ -23,6 +23,7 @@ _SUFFIXES = frozenset({
     "motor", "motors", "stock", "shares", "stocks", "ag", "sa", "nv", "se", "etf",
 })  # fmt: skip
 _NOT_NAMES = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "WHEN", "AND", "OR", "NOT", "UNLESS", "ONLY")
+_COMPANIES_TOO = ("TARGET", "GAP")  # Target (TGT)
 _STARTS = ("STOP_MARK", "COLON")
 
 
@@ -68,7 +69,8 @@ def _name_before(made: list[Token]) -> int:
             break
         first += 1  # Buy Zoom Video (ZM)
     names = [one.text for one in made[first:] if one.kind in ("Name", "Word")]
-    return first if any(name not in lexicon().kinds for name in names) else len(made)
+    everyday = [name for name in names if lexicon().kinds.get(name) not in _COMPANIES_TOO]
+    return first if any(name not in lexicon().kinds for name in names) or (names and not everyday) else len(made)
 
 
 def _ticker(token: Token) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.movements import span
 from ringfence.agents.rules.reader import Attempt, Reader, percent, period
+from ringfence.agents.rules.scales import scale
 from ringfence.agents.rules.settings import COLUMNS
 from ringfence.trade.description.catalogue import usual_line
 from ringfence.trade.description.lines import map_lines
@@ -77,6 +78,24 @@ def ranged(r: Reader) -> Condition | None:
         attempt.keep()
         r.it = _CLOSE
         return AllOf(parts=tuple(parts))
+
+
+def closes_running(r: Reader) -> Condition | None:
+    """two consecutive closes below the lower band, three closes in a row above its average."""
+    with r.trying() as attempt:
+        number = r.take("NUM")
+        row = r.take("CONSECUTIVE") if number is not None else None
+        if number is None or not r.take("CLOSES", "CLOSE") or not (row or r.take("CONSECUTIVE")):
+            return None
+        side = r.take("ABOVE", "BELOW")
+        right = line(r, _CLOSE, side.kind.lower()) if side is not None else None
+        right = r.right if right is None and side is not None and r.right is not None and r.take("IT") else right
+        if side is None or right is None or scale(right) != "price" or not 1 < number.value == int(number.value):
+            return None
+        attempt.keep()
+        r.it, r.right = _CLOSE, right
+        made = Compare(left=_CLOSE, level="above" if side.kind == "ABOVE" else "below", right=right)
+        return Held(condition=made, bars=int(number.value))
 
 
 def nominal(r: Reader) -> Condition | None:
@@ -319,4 +338,4 @@ def _times(r: Reader) -> float | None:
     return number.value if number is not None and r.take("TIMES") else None
 
 
-NOMINALS = (shape, ranged, nominal, gap, streak, first_day, extremes, busy)
+NOMINALS = (shape, ranged, closes_running, nominal, gap, streak, first_day, extremes, busy)

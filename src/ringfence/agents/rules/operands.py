@@ -249,6 +249,7 @@ def pair_of_averages(r: Reader) -> tuple[Line, Line] | None:
         own = line_name(r)
         if fast is None or not r.take("AND", "SLASH", "OR", "TO", ","):
             return None
+        r.take("ITS")
         slow = period(r, bare=True) if r.at("NUM") else None
         name = line_name(r)
         if slow is None or name is None:

@@ -21,6 +21,7 @@ from ringfence.trade.description.catalogue import KINDS, PRICES
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
+    Change,
     Compare,
     Condition,
     Cross,
@@ -28,6 +29,7 @@ from ringfence.trade.description.model import (
     Line,
     Not,
     Number,
+    OnWeekdays,
     Operand,
     Trend,
 )
@@ -49,6 +51,7 @@ _OVER = (
     "OR",
 )  # where a rule is over
 
+_DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY")
 _BREAKS = ("breakout", "breakouts", "breakdown", "break")
 _YESTERDAY = ("day before", "yesterday", "previous day", "prior day", "previous bar", "prior bar", "preceding day")
 
@@ -116,6 +119,10 @@ def _comparison(r: Reader) -> Condition | None:
         r.take("CURRENT") if r.at("CLOSES", ahead=1) or (
             r.at("IT", ahead=1) and r.at("CLOSES", ahead=2)
         ) else None  # today closes above it
+        if r.at(*_DAYS) and r.at("CLOSES", "RISES", "FALLS", "IS", ahead=1) and r.timeframe == "1d":
+            of_day = _of_day(r, first)
+            attempt.keep() if of_day is not None else None
+            return of_day
         left: Operand | None = operand(r, left=True)
         pronoun = left is None
         if left is None and (r.take("IT") or (r.at("IS", ahead=1) and r.peek().text == "each" and r.take("EVERY"))):
@@ -136,6 +143,17 @@ def _comparison(r: Reader) -> Condition | None:
             return None  # "buy the dip" is no rule
         attempt.keep()
         return made
+
+
+def _of_day(r: Reader, first: int) -> Condition | None:
+    """Monday closed lower by more than 1 %, Friday was a down day: its bar, whichever day it is acted on."""
+    day = r.take(*_DAYS)
+    assert day is not None
+    r.take("IS") if r.at("RISES", "FALLS", ahead=1) else None
+    made = _verb(r, Line(name="close"), first, pronoun=True)
+    if made is None or not isinstance(made, (Compare, Cross, Trend, Change)):
+        return None
+    return AllOf(parts=(made, OnWeekdays(days=(day.kind.lower(),))))
 
 
 def _verb(r: Reader, left: Operand, first: int, *, pronoun: bool) -> Condition | None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from ringfence.agents.rules.turns import TURNS
+
 if TYPE_CHECKING:
     from ringfence.agents.rules.tokens import Token
 
@@ -90,6 +92,7 @@ _RULES = (
     ("<STOP_MARK|,|AND|END|THEN MOVES=go/gone >WHEN", "EXIT"),  # I let go when …, I'm gone when …
     ("POSITION|TRADE|IT IS HOLD >FOR|UNTIL", "HOLD"),
     (f"<STOP_MARK|,|AND|END IS=trades IS {_CLOSED} >{_GOES_ON}", "EXIT"),
+    ("MIDDLE BAND|LINE? IS EXIT=exit/exit signal/only exit|TARGET >END|STOP_MARK|,", "EXIT AT 1"),
     ("IS EXIT=exit/exit signal/out/only exit >END|STOP_MARK|,", "THEN 2"),  # RSI above 70 is my exit
     ("AND EXIT=out >END|STOP_MARK", "THEN 2"),
     ("IS=remaining >NUM|HALF|THIRD|QUARTER|POSITION|SHARES", "REST"),
@@ -115,6 +118,7 @@ _RULES = (
     # Hourly Ethereum, 15-minute QQQ bars: the bars after what is traded
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL BAR|CHART", "3 2 4"),
     ("<STOP_MARK|COLON|ON|,|END HOURLY|DAILY=daily SYMBOL >STOP_MARK|COLON|,", "3 2 BAR"),
+    ("<STOP_MARK|ON|,|END HOURLY SYMBOL FROM|BETWEEN TIME TO|AND TIME ONLY? COLON", "3 2 BAR , TRADE ONLY FROM 5 TO 7"),
     ("NUM MINUTE|HOUR SYMBOL BAR|CHART", "3 1 2 4"),
     ("NUM MINUTE|HOUR SYMBOL >STOP_MARK|COLON|,|WHEN", "3 1 2 BAR"),
     # A close above it is my buy. I want the trade to start when …
@@ -164,7 +168,7 @@ class _Element:
 
 @cache
 def _rules() -> tuple[tuple[tuple[_Element, ...], tuple[str, ...]], ...]:
-    return tuple((tuple(map(_element, _elements(said))), tuple(becomes.split())) for said, becomes in _RULES)
+    return tuple((tuple(map(_element, _elements(said))), tuple(becomes.split())) for said, becomes in (*_RULES, *TURNS))
 
 
 def _elements(said: str) -> list[str]:
