@@ -34,7 +34,14 @@ from ringfence.verbs.check import check
 
 from tests.agents.read_requests import Asked, requests
 
-TABLE = [*requests("rules"), *requests("plans"), *requests("phrasings"), *requests("framings"), *requests("constructs")]
+TABLE = [
+    *requests("rules"),
+    *requests("plans"),
+    *requests("phrasings"),
+    *requests("framings"),
+    *requests("constructs"),
+    *requests("turns"),
+]
 UNSEEN = requests("unseen")
 REFUSED = requests("refused")
 

@@ -85,6 +85,6 @@ def symbols(r: Reader, said: Collected) -> bool:
     r.take("STOCKS", "SHARES")
     if r.peek().text == "each" and r.at("END", "STOP_MARK", ",", ahead=1):
         r.take("EVERY")
-    said.symbols += [name for name in found if name not in said.symbols]
+    said.symbols += [name for name in dict.fromkeys(found) if name not in said.symbols]
     r.traded = tuple(said.symbols)
     return True

@@ -51,7 +51,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
     r.take("TOGETHER", "TOO")
     while (word := _connective(r, parts[-1])) is not None:
         with r.trying() as attempt:
-            r.take(",")
+            comma = r.take(",") is not None
             r.take("ONLY") if r.at("ON", "USE", ahead=1) else None
             r.take("AND", "OR", "USE", "WHEN" if word == "while" else "AND") or (
                 r.take("ON") if r.at("VOLUME", ahead=1) else None
@@ -69,6 +69,10 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
             r.joined = False
             if another is None or (leaving and isinstance(another, EveryBars) and r.peek(-1).kind == "HAVE_PASSED"):
                 break
+            if leaving and r.at("SINCE_ENTRY"):
+                break  # 5 % off its high since entry: a trailing stop
+            if comma and word == "while" and _orders(r):
+                break  # buy when …, while above 70, sell
             if word == "while" and "or" in words:
                 break
             attempt.keep()
@@ -102,6 +106,8 @@ def _connective(r: Reader, last: Condition) -> str | None:
         return "and"
     if r.at("ON") and (r.peek(1).text in ("green candle", "red candle") or r.at("VOLUME", ahead=1) or _busy(r)):
         return "and"
+    if r.at(",") and r.at("WHEN", ahead=1) and r.peek(1).text in ("while", "whilst"):
+        return "while"
     if r.at(","):
         return r.peek(1).kind.lower() if r.at("AND", "OR", ahead=1) else ","
     return None
@@ -125,6 +131,11 @@ def _another_rule(r: Reader) -> bool:
 
 
 _ORDERS = ("SELL", "EXIT", "COVER", "BUY", "SHORT", "LONG")
+
+
+def _orders(r: Reader) -> bool:
+    """…, sell: an order that the rule before it leads to."""
+    return r.at(*_ORDERS, ahead=int(r.at(",", "THEN", "COLON")))
 
 
 def _busy(r: Reader) -> bool:

@@ -132,6 +132,8 @@ def prefixed(r: Reader, said: Collected) -> bool:
         or (asked and r.at("IT"))
     ):
         when = condition(r)
+        if when is None and r.it is None and r.at("ABOVE", "BELOW"):
+            when, happens = side_rule(r), False  # above the 100-day EMA long
     if when is None or (bare and not _ordered(r)) or (happens and not r.at(",", "COLON", "THEN", "STOP_MARK")):
         return False
     r.take("STOP_MARK") if bare and r.peek().text == "?" else None

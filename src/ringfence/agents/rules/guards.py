@@ -96,8 +96,8 @@ def _price(r: Reader) -> Distance | None:
 def from_entry(r: Reader) -> None:
     """below entry, from the purchase price, under the entry price."""
     with r.trying() as attempt:
-        r.take("AWAY")
-        if r.take(*_FROM_ENTRY):
+        away = r.take("AWAY")
+        if r.take(*_FROM_ENTRY) or (away is not None and away.text.endswith("from")):
             r.take("ITS")
             r.take("PRICE")
             if r.take("ENTRY_PRICE", "BUY"):

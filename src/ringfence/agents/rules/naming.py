@@ -116,7 +116,13 @@ def _bracketed(tokens: list[Token]) -> list[Token]:
 def _named_later(tokens: list[Token], n: int) -> bool:
     """Gold on hourly candles (GC=F): …; silver, SLV; gold via GLD."""
     kinds = [token.kind for token in tokens[n + 1 : n + 9]]
-    if kinds[:2] == [",", "SYMBOL"] or (kinds[:2] == ["USE", "SYMBOL"] and tokens[n + 1].text in ("via", "using")):
+    # crude oil, ticker USO
+    called = kinds[:3] == [",", "TRADE", "SYMBOL"] and tokens[n + 2].text in ("ticker", "symbol")
+    if (
+        kinds[:2] == [",", "SYMBOL"]
+        or (kinds[:1] == [","] and called)
+        or (kinds[:2] == ["USE", "SYMBOL"] and tokens[n + 1].text in ("via", "using"))
+    ):
         return True
     if kinds[:1] != ["ON"] or "(" not in kinds:
         return False

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from ringfence.agents.rules.phrases import PHRASES
 from ringfence.agents.rules.turns import TURNS
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ _IS = "IS|MOVES=gets/get/got|TURNS=gets"
 _OWN = "POSITION|TRADE=trade/trades|LONG|EVERY_SYMBOL"
 _ALL = "ANYTHING|ALL_IN=everything"
 _DOES = "BUY=buys/enters/purchases/goes long|SELL=sells|EXIT=exits/leaves|COVER=covers"
+_INDICES = ("MFI", "RSI", "CCI", "ADX")
 _CLOSED = "CLOSES=closed|SELL=sold|EXIT=exited/liquidated/flattened/unwound|COVER=covered"
 
 _TWO = "RSI|MFI|CCI|ADX|ROC|MOMENTUM|STOCHASTIC|WILLIAMS|SMA|EMA|PERCENT_K|PERCENT_D"
@@ -168,7 +170,9 @@ class _Element:
 
 @cache
 def _rules() -> tuple[tuple[tuple[_Element, ...], tuple[str, ...]], ...]:
-    return tuple((tuple(map(_element, _elements(said))), tuple(becomes.split())) for said, becomes in (*_RULES, *TURNS))
+    return tuple(
+        (tuple(map(_element, _elements(said))), tuple(becomes.split())) for said, becomes in (*_RULES, *TURNS, *PHRASES)
+    )
 
 
 def _elements(said: str) -> list[str]:
@@ -192,7 +196,7 @@ def _element(said: str) -> _Element:
 
 def recast(tokens: Sequence[Token]) -> list[Token]:
     """The same in the plain words that the grammar has rules for."""
-    made = list(tokens)
+    made = _same_index(tokens)
     for elements, becomes in _rules():
         n = 0
         while n < len(made):
@@ -204,6 +208,22 @@ def recast(tokens: Sequence[Token]) -> list[Token]:
             new = [_made(made, taken, one, (n, end)) for one in becomes]
             made[n:end] = new
             n += len(new)
+    return made
+
+
+def _same_index(tokens: Sequence[Token]) -> list[Token]:
+    """The money flow index falls below 20 …, the index exceeds 70: the one that was named, where a number follows."""
+    made = list(tokens)
+    named: Token | None = None
+    for n, token in enumerate(made):
+        if token.kind in _INDICES and token.text.endswith("index"):
+            named = token
+        if named is None or (token.kind, token.text) != ("PRICE", "index"):
+            continue
+        number = next((k for k in range(n + 1, min(n + 5, len(made))) if made[k].kind == "NUM"), None)
+        after = made[number + 1].kind if number is not None and number + 1 < len(made) else "END"
+        if number is not None and after in _ENDS.split("|") and made[number - 1].kind not in _ENDS.split("|"):
+            made[n] = replace(token, kind=named.kind, text=named.text)
     return made
 
 

@@ -12,9 +12,27 @@ from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.scales import scale
+from ringfence.agents.rules.schedules import is_dated
 from ringfence.trade.description.model import Cross, Entry, Exit, InHours, Line, Not, Number, Side
 
 _ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
+
+
+def unled(r: Reader, said: Collected) -> bool:
+    """SMH, RSI(2) above 95. Cover when …: a rule without a verb, where nothing else says when to go in."""
+    rest = {token.kind for token in r.tokens[r.i :]}
+    leaving = rest & {"SELL", "EXIT", "COVER"}
+    if said.entries or said.exits or said.filters or not leaving or rest & {"BUY", "SHORT", "LONG", "HOLD", "INVEST"}:
+        return False
+    first = r.i
+    made = condition(r)
+    if made is None or is_dated(made) or isinstance(made, InHours) or not r.at("STOP_MARK", "END"):
+        return False
+    if any(token.kind in ("ONLY", "NOT", "UNLESS") for token in r.tokens[first : r.i]):
+        return False
+    said.entries.append(Entry(side="short" if said.short_only or leaving == {"COVER"} else "long", when=made))
+    r.entry = made
+    return True
 
 
 def versus(r: Reader, said: Collected) -> bool:

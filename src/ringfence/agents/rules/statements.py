@@ -25,7 +25,7 @@ from ringfence.agents.rules.settings import BANDS
 from ringfence.agents.rules.sides import in_neither, mirrors, opposed, otherwise_short, remark, sided_filter
 from ringfence.agents.rules.size_led import size_led
 from ringfence.agents.rules.sizes import no_more_than_all, sizing
-from ringfence.agents.rules.stances import always_unless, filter_named, flips, none_after, versus
+from ringfence.agents.rules.stances import always_unless, filter_named, flips, none_after, unled, versus
 from ringfence.agents.rules.wording import (
     failed,
     in_cash,
@@ -54,10 +54,13 @@ def statements(r: Reader) -> Collected | None:
         if r.at("END"):
             return said
         first, exits, guards = r.i, len(said.exits), said.guards.made()
+        entered, named = len(said.entries), len(said.symbols)
         if not statement(r, said) or r.i == first:
             return None
         if r.at("WHEN", "UNLESS") and (len(said.exits), said.guards.made()) != (exits, guards):
             return None  # exit after 5 days if …: a proviso of the exit begins no rule of its own
+        if 0 < entered < len(said.entries) and 0 < named < len(said.symbols):
+            raise r.ask("one rule for one instrument, and another for another", ["write a strategy for each"], first)
 
 
 def statement(r: Reader, said: Collected) -> bool:
@@ -67,6 +70,7 @@ def statement(r: Reader, said: Collected) -> bool:
         channel, _context, versus, unhit, waited, reason_first, heading, mirrors, opposed, otherwise_short, _universe,
         length, crossover, prefixed, _bought, entry, size_led, _add_each, _tool, turned, stopped, swung, failed,
         in_cash, closed, _exit, hold, only_then, _filter, _otherwise, golden, breakout, broken_out, _bars, _contrast,
+        unled,
     )  # fmt: skip
     before = said.copy()
     for read in readers:
@@ -143,7 +147,7 @@ def _without(r: Reader, said: Collected) -> bool:
 def _either_way(r: Reader, said: Collected) -> bool:
     """In both directions: so it must be."""
     return bool(
-        r.at("END", "STOP_MARK", ",", ahead=1)
+        r.at("END", "STOP_MARK", ",", "COLON", ahead=1)
         and (r.at("EITHER_WAY") or r.peek().text in _SIDES)
         and (len({one.side for one in said.entries}) == 2 or _announced(said))
         and r.take("EITHER_WAY", "INDEPENDENTLY", "BOTH_CASES")

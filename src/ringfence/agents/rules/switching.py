@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ringfence.agents.rules.calendar import calendar, schedule
 from ringfence.agents.rules.collected import SEPARATORS, Collected, symbols
@@ -60,6 +61,9 @@ def switches(tokens: Sequence[Token]) -> bool:
     kinds = [token.kind for token in tokens]
     if _RANKS & set(kinds):
         return False
+    held = [t.text for verb, t in pairwise(tokens) if verb.kind in ("HOLD", "BUY") and t.kind == "SYMBOL"]
+    if len(set(held)) == len(held) == 2 and kinds.count("WHEN") == 2:
+        return True  # hold TQQQ when …; when it is below, hold TLT
     for n, kind in enumerate(kinds):
         if kind != "OTHERWISE":
             continue

@@ -1,0 +1,59 @@
+"""More turns of phrase, in the notation of recasting.py: of orders, exits, stops, sizes and of what is measured."""
+
+from __future__ import annotations
+
+_ENDS = "STOP_MARK|,|AND|OR|)|USE|WHEN|END|DASH|COLON"
+_UNIT = "DAY|BAR|WEEK|MONTH|HOUR"
+_OWN = "POSITION|TRADE=trade/trades|IT"
+_VERBS = "BUY|SHORT|LONG|HOLD|INVEST|DCA"
+_LINES = "RSI|MFI|CCI|ADX|ROC|MOMENTUM|WILLIAMS|ATR|STOCHASTIC|SMA|EMA|WMA|OBV|VWAP|AVERAGE"
+_SHOWN = "FALLS|RISES|IS|CROSS|CLOSES|MOVES|TURNS|ABOVE=above/exceeds/greater than/higher than|BELOW|AT_LEAST|AT_MOST"
+# How tight or how firm a stop is called says nothing: its distance does.
+_FIRM = (
+    "UNKNOWN=hard/tight/wide/loose/protective/initial/disaster/catastrophic/catastrophe/emergency/modest/generous/"
+    "mental/static/fairly/narrow/firm/strict/comfortable/sensible|FIXED|STRATEGY=simple|TITLE=standard/basic/classic"
+)
+_DAYS = "MONDAY|TUESDAY|WEDNESDAY|THURSDAY|FRIDAY"
+
+PHRASES = (
+    # I would like to test putting $500 into VTI; a purchase is made when …; the sale is made when …
+    (f"<STOP_MARK|,|END TO? REACHES=test/testing >{_VERBS}", ""),
+    ("BUY=purchase/buy/entry IS MAKES=made >WHEN|ON|AT", "1"),
+    ("SELL=sell/sale|EXIT=exit IS MAKES=made >WHEN|ON|AT", "1"),
+    (f"HOLD=holding/holdings IS SELL=sold|CLOSES=closed|EXIT=exited/liquidated >{_ENDS}|AT|ON|AFTER", "EXIT"),
+    # In: … Out: …; let them go after it has gained 5 %; whatever is left goes; loses another 6 %
+    ("<STOP_MARK|END|, IN COLON", "BUY COLON"),
+    ("<STOP_MARK|,|AND|END|THEN|OR MOVES=go >AFTER|AT|ON|WHEN", "EXIT"),
+    ("ANYTHING MOVES=goes >STOP_MARK|,|END", "EXIT"),
+    ("ANYTHING IS|MOVES=gets SELL=sold|CLOSES=closed >STOP_MARK|,|END", "EXIT"),
+    ("LOSS|FALLS ANOTHER NUM PERCENT >STOP_MARK|,|END|OR|AND", "1 3 4"),
+    # The trade has lasted 25 bars, I have held it for 25 bars
+    (f"{_OWN} LASTS FOR? NUM {_UNIT}", "4 5 HAVE_PASSED"),
+    (f"<OR|WHEN {_OWN}? IS? HOLD=held/held it|OPEN FOR NUM {_UNIT}", "6 7 HAVE_PASSED"),
+    # A hard 5 % stop, a tight 2 ATR stop; 2N where N is the 20-day ATR; with R being the distance to a 2 ATR stop
+    (f"{_FIRM} NUM PERCENT|ATR STOP|TARGET|TRAIL", "2 3 4"),
+    (f"{_FIRM} NUM TIMES ATR STOP|TARGET|TRAIL", "2 3 4 5"),
+    (f"NUM AND=n WHEN=where AND=n IS|EQUALS NUM {_UNIT} ATR", "1 6 7 8"),
+    ("USE|WHEN=where SYMBOL=R|RISK IS|EQUALS UNKNOWN=distance TO >STOP|NUM", ","),
+    # MFI over 14 days falls below 20; the stochastic, 14 3 3, crosses up, %K over %D
+    (f"{_LINES} ABOVE=over NUM {_UNIT} >{_SHOWN}", "3 4 1"),
+    ("STOCHASTIC , NUM NUM NUM ,", "1 ( 3 , 4 , 5 )"),
+    ("STOCHASTIC|PERCENT_K NUM NUM NUM", "1 ( 2 , 3 , 4 )"),
+    # The last month's worth of highs (21 days); the second-to-last day
+    (f"PREVIOUS MONTH|WEEK|YEAR WORTH HIGH|LOW|CLOSE ( NUM {_UNIT} )", "6 7 4"),
+    ("LONG|BUY|HOLD FROM >ANOTHER|THIRD|NTH|QUARTER|FIFTH", "1 ON"),
+    ("DAY OF NEW|NEXT NUM=one", "1 OF MONTH"),
+    # Keep all money in SHY …; look at it on the last day; the universe is the nine sector funds: …
+    ("ADD_EACH=keep all >EQUITY|OF", "HOLD"),
+    ("PLEASE=look at IT|TRADE=it on ON? >MONTH_END|MONTH_START|LAST|FIRST|PREVIOUS|EVERY", "REBALANCE ON"),
+    ("TRADE=universe/tickers/symbols/watchlist IS >NUM|SYMBOL|STOCKS|EVERY_SYMBOL", "1"),
+    ("HOLD|BUY WEEKLY|MONTHLY|QUARTERLY >NUM|TOP|BOTTOM", "2 1"),  # own every week the two with the lowest RSI
+    # In on Mondays, out on Thursdays, every week; hold TLT instead
+    (f"{_DAYS} ,? WEEKLY=every week/each week >STOP_MARK|END|,", "1"),
+    ("HOLD|BUY SYMBOL INSTEAD_WORD >STOP_MARK|END|,|AND", "1 2"),
+    # Exit either way when …; cash for that half otherwise; 80 % of the account, the rest stays cash
+    ("EXIT|SELL EITHER_WAY=either way >WHEN|AT|ON|AFTER", "1 EITHER"),
+    (f"NUM {_UNIT} AVERAGE|SMA|EMA IS WHEN=where EITHER|BOTH NUM=one? IS|MOVES=gets CLOSES=closed", "EXIT 6 AT 1 2 3"),
+    ("EQUITY=cash FOR HALF|THIRD|QUARTER|POSITION|IT OTHERWISE", "OTHERWISE EXIT"),
+    ("<EQUITY ,|AND|USE? HOLD? REST IS|IN|HOLD IN? EQUITY=cash >STOP_MARK|END|,", ""),
+)  # fmt: skip
