@@ -21,6 +21,7 @@ class Collected:
     entries: list[Entry] = field(default_factory=list)
     exits: list[Exit] = field(default_factory=list)
     filters: list[Condition] = field(default_factory=list)
+    ordered: list[Entry] = field(default_factory=list)  # only buy it when …: a rule of its own where there is no other
     guards: Guarding = field(default_factory=Guarding)
     sizing: Sizing | None = None
     adds: bool = False

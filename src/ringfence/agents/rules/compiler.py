@@ -9,6 +9,7 @@ from ringfence.agents.rules.asides import unused_line, without_talk
 from ringfence.agents.rules.collected import Collected
 from ringfence.agents.rules.complements import leaves
 from ringfence.agents.rules.day_end import out_by
+from ringfence.agents.rules.daynames import NOTICE, on_named_days
 from ringfence.agents.rules.facts import owned, set_apart
 from ringfence.agents.rules.frames import stated
 from ringfence.agents.rules.mirror import symmetric
@@ -121,7 +122,8 @@ def _in_order(
     if not tokens:
         return Misread(reason="there is nothing to read: say what to buy, and when")
     named = timeframe or stated(tokens)
-    reader = Reader(tokens=tokens, timeframe=named)
+    dated = on_named_days(tokens) if named == "1d" else None
+    reader = Reader(tokens=dated or tokens, timeframe=named, notices=[NOTICE] if dated else [])
     if named != (timeframe or "1d"):
         reader.notices.append(f"it is written for {named} bars: give it such data")
     try:
@@ -213,6 +215,8 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     """One description of all that was said, or what is missing for it to be a strategy."""
     if not said.entries and said.exits and all(not isinstance(one.when, Not) for one in said.sided):
         said.entries, said.sided = said.sided, []  # buy only on Mondays, sell on Fridays
+    if not said.entries and said.ordered and [one.when for one in said.ordered] == said.filters:
+        said.entries, said.filters = said.ordered, []
     if not said.entries:
         if said.exits:
             return (

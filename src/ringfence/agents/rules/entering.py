@@ -62,7 +62,7 @@ def _and_if(r: Reader, found: list[Condition]) -> Condition | None:
         r.take(",")
         r.take("WHEN")
         made = condition(r)
-        if made is not None and r.at("STOP_MARK", "END"):
+        if made is not None and r.at("STOP_MARK", "END", "ON"):
             attempt.keep()
             return made
     return None

@@ -23,6 +23,7 @@ _INDICES = ("MFI", "RSI", "CCI", "ADX")
 _CLOSED = "CLOSES=closed|SELL=sold|EXIT=exited/liquidated/flattened/unwound|COVER=covered"
 
 _TWO = "RSI|MFI|CCI|ADX|ROC|MOMENTUM|STOCHASTIC|WILLIAMS|SMA|EMA|PERCENT_K|PERCENT_D"
+_DAY = "MONDAY|TUESDAY|WEDNESDAY|THURSDAY|FRIDAY|SATURDAY|SUNDAY"
 
 # What a run of tokens is, and what it becomes. An element is kinds with | between, each with the texts it may have
 # after =; `?` makes it optional, `>` only looks ahead, `<` only looks back. What it becomes: kinds, or the number of an
@@ -152,6 +153,15 @@ _RULES = (
     ("<DAY|BAR OF NEW|NEXT MONTH", "OF MONTH"),
     # Every day that SPY closes 1 % lower, buy: a rule, and no schedule
     ("<STOP_MARK|END DAILY=every day/each day/any day SYMBOL|IT >CLOSES|IS|FALLS|RISES|CROSS|GAP|MOVES", "WHEN 3"),
+    # Only on Tuesdays: if …; each Monday that SPY is above …; closed lower that day; out the following Monday
+    (f"BUY|TRADE IN? SYMBOL ONLY ON {_DAY} COLON >WHEN", "TRADE 3 STOP_MARK TRADE 4 5 6 STOP_MARK"),
+    (f"<STOP_MARK|END|COLON ON? {_DAY} ONLY COLON|, >WHEN|BUY|SHORT", "TRADE ONLY ON 3 STOP_MARK"),
+    (f"<CLOSE ABOVE|BELOW {_DAY} CLOSE BY NUM PERCENT OR_MORE", "IS AT_LEAST 6 7 2 3 4"),
+    (f"EVERY {_DAY}|DAY SYMBOL|IT IS|CLOSES ABOVE|BELOW", "1 2 WHEN 3 4 5"),
+    (f"ON? EVERY {_DAY} >CLOSES", "2 3 WHEN IT"),
+    ("FALLS|RISES DAY=day >,|AND|THEN|BUY|END|STOP_MARK", "1"),
+    (f"STRATEGY=following >{_DAY}", "NEXT"),
+    ("<SYMBOL|,|COLON|END|STOP_MARK LONG_ONLY=long only >ON", "BUY"),
 )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from ringfence.agents.rules.sides import in_neither, mirrors, opposed, otherwise
 from ringfence.agents.rules.size_led import size_led
 from ringfence.agents.rules.sizes import no_more_than_all, sizing
 from ringfence.agents.rules.stances import always_unless, filter_named, flips, none_after, unled, versus
+from ringfence.agents.rules.weekdays import on_their_days
 from ringfence.agents.rules.wording import (
     failed,
     in_cash,
@@ -37,7 +38,7 @@ from ringfence.agents.rules.wording import (
     unhit,
     waited,
 )
-from ringfence.trade.description.model import Condition, Exit, Guards, Not
+from ringfence.trade.description.model import Condition, Entry, Exit, Guards, Not
 
 _ORDERS = ("DASH", "THEN", "BUY", "LONG", "SHORT", "ALWAYS_IN")  # SOXL - buy when …, XLE long if …
 _SIDES = ("on both sides", "for both sides", "for both directions", "on either side", "for either side", "on each side")
@@ -382,5 +383,8 @@ def _filter(r: Reader, said: Collected) -> bool:
         made = when_said(r, said)
         if made is None:
             return False
+        if only is not None and verb is not None and not plain:
+            made = on_their_days(r, [made], r.i - 1)
+            said.ordered.append(Entry(side="short" if verb.kind == "SHORT" else "long", when=made))
     said.filters.append(made)
     return True
