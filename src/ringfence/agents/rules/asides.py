@@ -161,7 +161,7 @@ def _is_talk(tokens: Sequence[Token], part: _Part, text: str, *, opening: bool) 
     if CLOSING.fullmatch(said.strip(" .!-")) or _compared(tokens, part, said):
         return True
     places = range(part.first, part.last)
-    named = _CALLED if part.mark == ":" else ()  # crash protection: …
+    named: tuple[str, ...] = _CALLED if part.mark == ":" else ()  # crash protection: …
     named = ("HOLD", "ABOVE", "BELOW", "SAME") if asking and part.mark == "?" else named  # is it better than holding?
     if part.mark == ":" and (LOW_HIGH.fullmatch(said) or _repeats(tokens, part) or _proverb(tokens, part)):
         return True

@@ -75,7 +75,7 @@ def _before(when: Condition, late: InHours) -> Condition:
     """What is asked of an entry, and that it is not that late."""
     if _ends_by(when, late):
         return when
-    parts = list(when.parts) if isinstance(when, AllOf) else [when]
+    parts: list[Condition] = list(when.parts) if isinstance(when, AllOf) else [when]
     for n, part in enumerate(parts):
         if isinstance(part, InHours):
             parts[n] = replace(part, end=late.start)

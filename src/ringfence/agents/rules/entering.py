@@ -320,7 +320,7 @@ def _set_off(r: Reader, said: Collected, first: int) -> bool:
     if made is None or mark is None or (not r.take(")") and mark.kind == "("):
         return False
     r.take(",")
-    return made is not None and r.at("WHEN", "ON", "EVERY", "AFTER") and said.size(r, made, first)
+    return r.at("WHEN", "ON", "EVERY", "AFTER") and said.size(r, made, first)
 
 
 def _lasting(r: Reader, said: Collected, first: int) -> bool:
@@ -367,7 +367,8 @@ def hold(r: Reader, said: Collected) -> bool:
         r.skip("IT", "POSITION", "FOR")
         bars = period(r) if r.take("ABOVE") else None
         return bars is not None and said.guards.set(r, "time_stop_bars", bars, first)
-    staying = r.at("SHORT") and r.peek().text.startswith(("hold", "stay", "remain", "keep", "held"))
+    sold = any(entry.side == "short" for entry in said.entries)
+    staying = sold and r.at("SHORT") and r.peek().text.startswith(("hold", "stay", "remain", "keep", "held"))
     if not r.take("HOLD") and not (staying and r.at("UNTIL", "FOR", ahead=1) and r.take("SHORT")):
         return False
     r.skip("IT", "POSITION", "EVERY_SYMBOL")

@@ -99,6 +99,7 @@ def _bracketed(tokens: list[Token]) -> list[Token]:
         closed = not bracket or (tokens[at + 1 : at + 2] and tokens[at + 1].kind == ")")
         same = token.kind == "SYMBOL" and bracket and named is not None and token.text == named.text
         unheard = bracket and (token.kind in ("UNKNOWN", "STOCKS") or (token.kind == "SYMBOL" and not same))
+        unheard = unheard and not _follows_name(tokens, n)
         if named is not None and closed and (token.kind == "CANNOT_INDEX" or same or unheard):
             while unheard and made and made[-1].kind == "UNKNOWN" and made[-1].value:
                 made.pop()  # Tata Motors (TATAMOTORS.NS)
@@ -111,6 +112,17 @@ def _bracketed(tokens: list[Token]) -> list[Token]:
         made.append(token)
         n += 1
     return made
+
+
+def _follows_name(tokens: list[Token], n: int) -> bool:
+    """Tata Motors flurbish (TATAMOTORS.NS): an unknown word in small letters after a name is no part of it."""
+    return (
+        _small(tokens[n]) and n > 0 and (tokens[n - 1].kind in ("CANNOT_INDEX", "DOLLARS") or bool(tokens[n - 1].value))
+    )
+
+
+def _small(token: Token) -> bool:
+    return token.kind == "UNKNOWN" and not token.value
 
 
 def _named_later(tokens: list[Token], n: int) -> bool:
@@ -141,6 +153,8 @@ def _described(tokens: list[Token]) -> list[Token]:
                 first -= 1
             if first < len(made):
                 while first and made[first - 1].kind in ("UNKNOWN", "CANNOT_INDEX", "DOLLARS"):
+                    if _follows_name(made, first - 1):
+                        break
                     first -= 1
                 if made[first].kind == "DOLLARS" and first and made[first - 1].kind == "NUM":
                     first += 1
@@ -188,6 +202,8 @@ def _explained(tokens: list[Token], n: int) -> int:
     while after < len(tokens) and (
         tokens[after].kind in ("CANNOT_INDEX", "UNKNOWN") or tokens[after].text in _KINDS_OF
     ):
+        if after > n + 1 and tokens[after].kind != "UNKNOWN" and _small(tokens[after - 1]):
+            return 0  # GLD, flurbish the gold ETF
         after += 1
     known = any(token.kind == "CANNOT_INDEX" or token.text in _KINDS_OF for token in tokens[n + 1 : after])
     if not known or after >= len(tokens) or tokens[after].kind not in ends:
