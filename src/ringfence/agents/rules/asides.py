@@ -305,8 +305,9 @@ def _asks(tokens: Sequence[Token], part: _Part, said: str) -> bool:
 
 def _told(tokens: Sequence[Token], part: _Part, text: str, begin: int) -> Iterator[_Part]:
     """Suppose that I had bought …, I wonder what happens if we buy …: what leads into the order."""
-    orders = ("BUY", "SHORT", "LONG", "HOLD")
-    verb = next((n for n in range(begin, part.last) if tokens[n].kind in orders), begin)
+    orders = ("BUY", "SHORT", "LONG", "HOLD", "BUY_AND_HOLD")
+    spends = [n for n in range(begin, part.last - 1) if tokens[n].kind == "INVEST" and _amount(tokens[n + 1])]
+    verb = next((n for n in range(begin, part.last) if tokens[n].kind in orders or n in spends), begin)
     ends = verb
     while ends > begin and tokens[ends - 1].kind in ("WHEN", "TO", ","):
         ends -= 1  # what happens if we buy
@@ -316,6 +317,10 @@ def _told(tokens: Sequence[Token], part: _Part, text: str, begin: int) -> Iterat
     words = text[tokens[begin - 1].end if begin else 0 : tokens[verb].start].strip(" ,").lower()
     if TOLD.search(words) and not DENIES.search(words):
         yield _Part(first=begin, last=verb, mark="")
+
+
+def _amount(token: Token) -> bool:
+    return token.kind in ("MONEY", "NUM", "HALF", "THIRD", "QUARTER", "ALL_IN")
 
 
 def _without(tokens: Sequence[Token], text: str, parts: Sequence[_Part], *, whole: bool) -> Talk | None:

@@ -213,7 +213,8 @@ def _signals(reader: Reader) -> Description | str | None:
 
 def assemble(r: Reader, said: Collected) -> Description | str:
     """One description of all that was said, or what is missing for it to be a strategy."""
-    if not said.entries and said.exits and all(not isinstance(one.when, Not) for one in said.sided):
+    if not said.entries and all(not isinstance(one.when, Not) for one in said.sided):
+        said.held += [] if said.exits else [one.when for one in said.sided]  # long only when it is above its average
         said.entries, said.sided = said.sided, []  # buy only on Mondays, sell on Fridays
     if not said.entries and said.ordered and [one.when for one in said.ordered] == said.filters:
         said.entries, said.filters = said.ordered, []
@@ -275,7 +276,10 @@ def assemble(r: Reader, said: Collected) -> Description | str:
         return "the parts to sell are more than the whole: make them add up to 100 % at most"
     if len([e for e in exits if e.portion < 100]) > 1:
         return "only one part can be sold by a rule; give the others a gain, for example sell half at 5 %"
-    adds = said.adds or (isinstance(sizing, (FixedCash, FixedShares)) and any(_scheduled(e.when) for e in entries))
+    adds = said.adds or (
+        isinstance(sizing, (FixedCash, FixedShares))
+        and (any(_scheduled(e.when) for e in entries) or (said.kept and _each_time(r)))
+    )
     plan = Signals(entries=tuple(entries), exits=tuple(exits), guards=guards, sizing=sizing, adds=adds)
     told = not_so(said, plan, 0 if said.every and not symbols else len(symbols) or 1)
     if told:
@@ -296,6 +300,11 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     if not ends and not adds and len({e.side for e in entries}) == 1:
         r.notices.append("no exit was given: what it buys it keeps to the end")
     return made
+
+
+def _each_time(r: Reader) -> bool:
+    """Put $1,000 in it each time RSI crosses below 30, and never sell: more each time."""
+    return any(token.kind == "WHEN" and token.text in ("each time", "every time") for token in r.tokens)
 
 
 def _uses(made: Description, about: Line) -> bool:

@@ -32,6 +32,7 @@ def golden(r: Reader, said: Collected) -> bool:
         fast, slow = r.golden = found
     with r.trying() as attempt:
         r.take(",")
+        r.take("ON", "USE") if r.at("NUM", ahead=1) else None
         if (told := told_averages(r)) is not None:
             attempt.keep()
             fast, slow = r.golden = told

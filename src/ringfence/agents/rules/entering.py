@@ -12,36 +12,29 @@ from ringfence.agents.rules.lasting import after_bars
 from ringfence.agents.rules.leaving import if_unmet, leave
 from ringfence.agents.rules.nominals import moved_so
 from ringfence.agents.rules.opening import opening, side_of_verb
-from ringfence.agents.rules.operands import named, operand
 from ringfence.agents.rules.permitted import mark
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.remarks import marks
-from ringfence.agents.rules.scales import fitting
 from ringfence.agents.rules.schedules import at_hours, is_dated, is_season
 from ringfence.agents.rules.settings import NAMES
 from ringfence.agents.rules.sizes import sizing
+from ringfence.agents.rules.subjectless import beside, side_rule
 from ringfence.agents.rules.weekdays import on_their_days
-from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
     Change,
-    Compare,
     Condition,
     Entry,
     EveryBars,
     Exit,
     InHours,
-    Level,
-    Line,
     Not,
-    Number,
     OnSchedule,
     OnWeekdays,
     PercentOfEquity,
 )
 
-_LEVELS: dict[str, Level] = {"ABOVE": "above", "BELOW": "below"}
 # What goes on with a rule after a comma; a mere "if" there begins another.
 _PROVISOS = (
     "provided", "provided that", "as long as", "so long as", "only if", "only when", "but only if", "but only when",
@@ -50,7 +43,7 @@ _PROVISOS = (
 # What else may begin a rule that an order follows: first up close, out; down 3 days in a row: buy.
 _HAPPENINGS = (
     "FIRST", "EVERY", "RISES", "FALLS", "INSIDE_DAY", "OUTSIDE_DAY", "GAP", "ABOVE", "BELOW", "CURRENT", "PREVIOUS",
-    "BOTH", "EITHER", "IT",
+    "BOTH", "EITHER", "IT", "RETURNS",
 )  # fmt: skip
 
 
@@ -131,12 +124,13 @@ def prefixed(r: Reader, said: Collected) -> bool:
         or _goes_on(r)
         or (asked and r.at("IT"))
     ):
-        when = condition(r)
-        if when is None and r.it is None and r.at("ABOVE", "BELOW"):
-            when, happens = side_rule(r), False  # above the 100-day EMA long
-    if when is None or (bare and not _ordered(r)) or (happens and not r.at(",", "COLON", "THEN", "STOP_MARK")):
+        bare_side = r.it is None and r.at("ABOVE", "BELOW") and r.peek().text not in ("higher", "lower")
+        when = beside(r) if bare_side else condition(r)
+        happens = happens and not bare_side  # above the 100-day EMA long
+    unmarked = happens and not asked and not r.at(",", "COLON", "THEN", "STOP_MARK")
+    if when is None or (bare and not _ordered(r)) or unmarked:
         return False
-    r.take("STOP_MARK") if bare and r.peek().text == "?" else None
+    r.take("STOP_MARK") if bare and (r.peek().text == "?" or _order_apart(r)) else None
     r.skip(",", "THEN", "COLON", "DASH", "TO")
     if entry(r, said, when):
         r.lead = when if isinstance(when, (InHours, OnWeekdays)) else r.lead
@@ -162,47 +156,27 @@ def _held(r: Reader, said: Collected, when: Condition) -> bool:
 
 def _ordered(r: Reader) -> bool:
     """RSI < 30: buy. RSI < 30 buy. RSI below 30, go long. RSI below 30? Buy."""
-    mark = r.at(",") or (r.at("STOP_MARK") and r.peek().text == "?")
+    mark = r.at(",") or (r.at("STOP_MARK") and (r.peek().text == "?" or _order_apart(r)))
     at = 1 if mark else 0
     at += 1 if mark and r.at("THEN", ahead=at) else 0
     return r.at("COLON", "THEN") or r.at("BUY", "SHORT", "LONG", "SELL", "EXIT", "COVER", ahead=at)
 
 
+def _order_apart(r: Reader) -> bool:
+    """Momentum turns positive; go long with 15 % of capital: an order that says no time of its own."""
+    if r.peek().text != ";" or not r.at("BUY", "SHORT", "LONG", ahead=1):
+        return False
+    ahead = 2
+    while not r.at("END", "STOP_MARK", ahead=ahead):
+        if r.at("WHEN", "ON", "EVERY", "UNLESS", "AFTER", "ABOVE", "BELOW", "AT", "IN", "CROSS", *NAMES, ahead=ahead):
+            return False
+        ahead += 1
+    return True
+
+
 def _goes_on(r: Reader) -> bool:
     """… flips to red -> sell: of the line that was named before."""
     return r.it is not None and r.at("TURNS", "MOVES", "RISES", "FALLS", "CROSS", "ABOVE", "BELOW", "BETWEEN")
-
-
-def side_rule(r: Reader) -> Condition | None:
-    """long above the 50-day average, short below it: the close, and a line."""
-    with r.trying() as attempt:
-        swing = swings(r)
-        if swing is not None:
-            attempt.keep()
-            return swing
-        token = r.take("ABOVE", "BELOW")
-        if token is None or token.text == "lower":
-            return None  # the lower band is not below it
-        close = Line(name="close")
-        right = operand(r, close, token.kind.lower())
-        if not isinstance(right, Line):
-            return None
-        right = named(right)  # below the 200-day
-        made = fitting(r, Compare(left=close, level=_LEVELS[token.kind], right=right), r.i, pronoun=True)
-        attempt.keep()
-        r.it, r.right = close, right
-        return made
-
-
-def swings(r: Reader) -> Condition | None:
-    """RSI 14: buy below 30, sell above 70: of the oscillator that was named."""
-    if r.it is None or KINDS[r.it.name].oversold is None or not r.at("NUM", ahead=1):
-        return None
-    if not r.at("ABOVE", "BELOW") or not r.at("END", "STOP_MARK", ",", "AND", "USE", "SELL", "EXIT", "COVER", ahead=2):
-        return None
-    token, number = r.take("ABOVE", "BELOW"), r.take("NUM")
-    assert token is not None and number is not None
-    return Compare(left=r.it, level=_LEVELS[token.kind], right=Number(value=number.value))
 
 
 def _object(r: Reader, said: Collected, first: int) -> bool:
@@ -248,7 +222,7 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     side = side_of_verb(verb, said)
     if verb.kind == "BUY" and r.take("SHORT"):
         side = "short"
-    sized = said.sizing
+    sized, named = said.sizing, r.i
     r.take("HAPPENS") if verb.text.endswith(
         ("entries", "entry", "signal", "trades")
     ) else None  # long entries happen on …
@@ -256,6 +230,8 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     if r.at(",", "COLON") and (r.at("MONEY", ahead=1) or (r.at("NUM", ahead=1) and r.at("DOLLARS", ahead=2))):
         r.take(",", "COLON")  # DCA into VTI, $100 every week
         _object(r, said, first)
+    if r.it is not None and r.it.symbol and any(token.kind == "SYMBOL" for token in r.tokens[named : r.i]):
+        r.it = r.right = None  # trade only when SPY …. Buy NVDA when it …: what is bought
     if before is not None and sized is said.sizing and r.at("DAILY"):
         frame(r, bare=True)  # RSI < 30 -> buy BNB daily
     when = when_said(r, said)
@@ -263,7 +239,9 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     if when is None and (before is None or (apart and r.at(*NAMES))):
         when = _bare_rule(r)
     _object(r, said, first)
-    r.take(",") if before is not None and r.peek(1).text in _PROVISOS else None  # every week put …, provided …
+    r.take(",") if (before or when) is not None and r.peek(
+        1
+    ).text in _PROVISOS else None  # every week put …, provided …
     late = when_said(r, said)
     r.take("ONLY") if r.at("STOP_MARK", "END", ",", ahead=1) and r.peek(-1).kind in ("TIME", *DAYS) else None
     parts = [part for part in (before, when, late) if part is not None]
@@ -302,7 +280,7 @@ def _bare_rule(r: Reader) -> Condition | None:
     if r.at("RISES", "FALLS"):
         return _moved(r)
     if r.at("ABOVE", "BELOW"):
-        return side_rule(r)
+        return beside(r)
     return None if r.at("IT", "NOT") else condition(r)
 
 

@@ -108,6 +108,9 @@ def _bracketed(tokens: list[Token]) -> list[Token]:
             continue
         if token.kind == "CANNOT_INDEX" and _named_later(tokens, n):
             n += 1
+            if _set_off(tokens, n):  # gold, GLD, when …
+                made.append(tokens[n + 1])
+                n += 3
             continue
         made.append(token)
         n += 1
@@ -123,6 +126,14 @@ def _follows_name(tokens: list[Token], n: int) -> bool:
 
 def _small(token: Token) -> bool:
     return token.kind == "UNKNOWN" and not token.value
+
+
+def _set_off(tokens: list[Token], n: int) -> bool:
+    """A ticker between two commas, after which the sentence goes on."""
+    kinds = [token.kind for token in tokens[n : n + 4]]
+    return (
+        kinds[:3] == [",", "SYMBOL", ","] and kinds[3:] != [] and kinds[3] in ("WHEN", "IS", "CLOSES", "ABOVE", "BELOW")
+    )
 
 
 def _named_later(tokens: list[Token], n: int) -> bool:

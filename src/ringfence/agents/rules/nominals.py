@@ -32,6 +32,7 @@ _RUNS = (
     "higher", "lower", "up", "down", "green", "red", "positive", "negative", "winning", "losing", "rising", "falling",
     "declining", "advancing", "increasing", "decreasing", "gaining",
 )  # fmt: skip
+_ONE_DAY = ("up day", "down day", "green day", "red day", "up close", "down close", "positive day", "negative day")
 _WAYS: dict[str, Way] = {"RISES": "up", "FALLS": "down", "GAIN": "up", "LOSS": "down"}
 
 
@@ -117,6 +118,7 @@ def nominal(r: Reader) -> Condition | None:
             r.take("OF", "IS", "BY")
             size, hard = _sized(r)
         over = span(r) if bars is None and over is None else over
+        over = over or (1 if way.text in _ONE_DAY else None)
         if size is None or (bars or over) is None:
             return None
         attempt.keep()

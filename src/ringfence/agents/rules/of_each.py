@@ -14,12 +14,13 @@ from ringfence.trade.description.model import AllOf, AnyOf, Between, Compare, Co
 
 _VERBS = ("IS", "ABOVE", "BELOW", "CROSS", "RISES", "FALLS", "MOVES", "CLOSES", "TURNS", "AT_LEAST", "AT_MOST", "BACK")
 _AVERAGES = ("AVERAGE", "SMA", "EMA", "WMA", "LINE")
+_TURNED = {"ABOVE": "below", "BELOW": "above"}
 _AFTER = ("END", "STOP_MARK", ",", "AND", "OR", "USE", "THEN", ")", "WHICHEVER_FIRST", "TOO")
 
 
 def of_each(r: Reader, word: str) -> Condition | None:
     """What follows "both" or "either", where it is said once of two lines; None where it is not."""
-    named = _instruments(r, word) or _lines_named(r, word)
+    named = _instruments(r, word) or _lines_named(r, word) or _of_entry(r, word)
     if named is not None:
         return named
     with r.trying() as attempt:
@@ -39,6 +40,21 @@ def of_each(r: Reader, word: str) -> Condition | None:
         attempt.keep()
         r.entry = entry
     return _joined([part, _moved(part, two[0], two[1])], word)
+
+
+def _of_entry(r: Reader, word: str) -> Condition | None:
+    """OBV above its average and the price above its own: buy. Both below: sell. The entry's comparisons, turned."""
+    parts = r.entry.parts if isinstance(r.entry, AllOf) else ()
+    sides = {part.level for part in parts if isinstance(part, Compare) and isinstance(part.right, Line)}
+    with r.trying() as attempt:
+        _two_words(r)
+        r.take("IS", "CLOSES")
+        side = r.take("ABOVE", "BELOW")
+        if side is None or not r.at(*_AFTER, "COLON") or len(parts) != 2 or sides != {_TURNED[side.kind]}:
+            return None
+        attempt.keep()
+        kept = [part for part in parts if isinstance(part, Compare)]
+        return _joined([replace(part, level="above" if side.kind == "ABOVE" else "below") for part in kept], word)
 
 
 def _two_words(r: Reader) -> None:

@@ -217,8 +217,8 @@ def _since_before(r: Reader, made: Condition) -> Condition:
         ):
             return made
         r.take("ON")
-        before = r.take("PREVIOUS")
-        if before is None or before.text not in _YESTERDAY or not r.at(*_OVER, "OR"):
+        before = r.take("PREVIOUS") or r.take("BEFORE")
+        if (before is not None and before.text not in (*_YESTERDAY, "before")) or not r.at(*_OVER, "OR"):
             return made
         attempt.keep()
         return Cross(left=made.left, direction=made.level, right=made.right)

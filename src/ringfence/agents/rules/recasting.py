@@ -21,6 +21,11 @@ _ALL = "ANYTHING|ALL_IN=everything"
 _DOES = "BUY=buys/enters/purchases/goes long|SELL=sells|EXIT=exits/leaves|COVER=covers"
 _INDICES = ("MFI", "RSI", "CCI", "ADX")
 _CLOSED = "CLOSES=closed|SELL=sold|EXIT=exited/liquidated/flattened/unwound|COVER=covered"
+_MEASURED = (
+    "NUM|)|SMA|EMA|WMA|AVERAGE|BAND|VWAP|CLOUD|HIGH|LOW|POSITIVE|NEGATIVE|SAR|SIGNAL_LINE|IT|OVERSOLD|OVERBOUGHT"
+)
+_TOMORROW = "NEXT_DAY=next day/following day/next session/next trading day/next bar/following session"
+_SPANS = "WEEK|MONTH|QUARTER|YEAR"
 
 _TWO = "RSI|MFI|CCI|ADX|ROC|MOMENTUM|STOCHASTIC|WILLIAMS|SMA|EMA|PERCENT_K|PERCENT_D"
 _DAY = "MONDAY|TUESDAY|WEDNESDAY|THURSDAY|FRIDAY|SATURDAY|SUNDAY"
@@ -49,6 +54,29 @@ _RULES = (
     # Enter when: …, a buy for me, in the case of Salesforce, do it on SPY
     ("WHEN COLON", "1"),
     ("FOR >STOP_MARK|,|COLON|END", ""),
+    # Take AMD long when …, go short NVDA; being long when …; SPY is what I hold
+    ("INVEST=take/taking/put/putting SYMBOL LONG|BUY=long on >CROSS|OF", "BUY 2 ON"),
+    ("INVEST=take/taking/put/putting SYMBOL LONG|BUY=long on", "BUY 2"),
+    ("INVEST=take/taking/put/putting SYMBOL SHORT=short", "SHORT 2"),
+    ("IS=being LONG|LONG_ONLY >WHEN", "HOLD"),
+    ("IS=being LONG SYMBOL >WHEN", "HOLD 3"),
+    # RSI below 30 to buy, and above 70 to get out; a close above it and I'm in
+    (f"<{_MEASURED} TO BUY|LONG|SELL|EXIT|SHORT|COVER >STOP_MARK|,|END", "THEN 3"),
+    (f"<{_MEASURED} AND IN >STOP_MARK|,|END|USE|NUM|MONEY", "THEN BUY"),
+    (f"<{_MEASURED} IS LONG|SHORT >STOP_MARK|,|END", "THEN 3"),  # to be long
+    ("BUY|LONG|SHORT AT NUM=100 PERCENT >AND|,|STOP_MARK|END", "1 ALL_IN"),
+    ("SYMBOL MOVES=goes/go ON BUY UNKNOWN=list", "BUY 1"),
+    ("ONLY IS=to be|HOLD=be in|HOLD=be invested in IN? SYMBOL >WHEN", "HOLD 4"),  # I only want to be in SPY while …
+    ("SHORT STRATEGY=setup COLON >PRICE|CLOSE|RSI|IT|CLOSES|BELOW|ABOVE", "1 3"),  # a short setup: …
+    ("BUY|LONG STRATEGY=setup COLON >PRICE|CLOSE|RSI|IT|CLOSES|BELOW|ABOVE", "1 3"),
+    ("<,|STOP_MARK|AND IT SELL=sell|BUY=buy >WHEN", "3"),  # and it sell when …
+    (f"BUY|SHORT IT? {_TOMORROW} >STOP_MARK|,|AND|END|USE|AT|THEN", "1"),  # if it gains 10 %, I short it the next day
+    ("BUY=is entry/is buy/is buy signal/is long entry/is my buy/is long signal >STOP_MARK|,|END", "THEN 1"),
+    ("SHORT=is short entry/is short signal >STOP_MARK|,|END", "THEN 1"),
+    ("FROM FIRST >STOP_MARK|,|END|USE|AND", ""),  # buy and hold SPY from the start
+    ("NOT SELL EITHER IT", "1 2"),  # never sold any of it
+    ("OTHERWISE ,? ALL_IN=all cash/all money", "OTHERWISE EXIT"),
+    ("<STOP_MARK|,|END|WHEN IN SYMBOL >UNLESS", "HOLD 3"),  # I'm in SBUX unless …
     ("IN|FOR SYMBOL UNKNOWN=case", "FOR 2"),
     (f"<STOP_MARK|,|COLON|END|AND IT|STRATEGY? {_DOES}", "3"),
     ("<STOP_MARK|END IT IS=trades SYMBOL", "ON 4"),
@@ -60,6 +88,11 @@ _RULES = (
     ("<MONEY|DOLLARS DAY=day", "DAILY"),
     ("<MONEY|DOLLARS QUARTER=quarter", "QUARTERLY"),
     ("<MONEY|DOLLARS YEAR=year", "YEARLY"),
+    # A Walmart position of 50 shares, opened when …, closed after 5 days
+    ("SYMBOL POSITION OF NUM SHARES ,? OPENED", "BUY 4 5 1"),
+    ("SYMBOL POSITION OF MONEY ,? OPENED", "BUY 4 1"),
+    ("POSITION OF NUM SHARES IN|OF SYMBOL ,? OPENED", "BUY 3 4 6"),
+    ("<,|AND|THEN|STOP_MARK|OR CLOSES=closed|SELL=sold >AFTER", "EXIT"),
     ("ITS >ABOVE=above/over|BELOW=below/under|OVERSOLD|OVERBOUGHT|POSITIVE|NEGATIVE", "IT IS"),
     ("WHEN=in case of SYMBOL >,", "FOR 2"),
     ("<STOP_MARK|,|END IT ON SYMBOL >STOP_MARK|,|AND|END", "ON 4"),
@@ -80,8 +113,10 @@ _RULES = (
     # A stop of 6 % should apply; keep a 10 % stop; its own average; a long-only strategy for Walmart
     ("IS? USE=apply/applies/applied/used >STOP_MARK|,|END", ""),
     ("HOLD=keep/keeping/maintain NUM PERCENT STOP|TRAIL", "USE 2 3 4"),
-    ("<ABOVE|BELOW|OF|AND|THROUGH HOLD=own >NUM|SMA|EMA|AVERAGE|RSI", "ITS"),
+    ("<ABOVE|BELOW|OF|THROUGH HOLD=own >NUM|SMA|EMA|AVERAGE|RSI", "ITS"),
     ("LONG_ONLY|SHORT_ONLY STRATEGY FOR|ON|IN SYMBOL >STOP_MARK|COLON|,", "4 , 1"),
+    ("LONG_ONLY STRATEGY FOR|ON|IN SYMBOL USE=with/using >WMA|SMA|EMA|RSI|MACD", "4 , 1 , BUY WHEN"),
+    ("SHORT_ONLY STRATEGY FOR|ON|IN SYMBOL USE=with/using >WMA|SMA|EMA|RSI|MACD", "4 , 1 , SHORT WHEN"),
     ("STOCKS=etf/fund/stock/name >CLOSES|CROSS|RISES|FALLS|IS", "PRICE"),
     ("SYMBOL , DAILY=daily|HOURLY|WEEKLY=weekly >COLON|STOP_MARK|,", "1 3 BAR"),
     ("OTHERWISE=if it not/when it not/if not MOVES|REACHES|HAPPENS|RETURNS BACK?", "WHEN NOT_YET"),  # if it has not
@@ -102,6 +137,25 @@ _RULES = (
     ("ON NUM WHEN=day after/bar after BUY=entry/entries/buying", "AFTER 2 DAY"),  # on the 10th day after entry
     ("FROM|BELOW|OFF TOP=best CLOSE", "1 PEAK 3"),
     ("FROM TOP >END|STOP_MARK|,|OR|AND", "1 PEAK"),
+    # Goes past 65; a new maximum of 100 days; volume spikes of twice its average; ADX at 20 or more
+    ("RISES PREVIOUS=past NUM >STOP_MARK|,|END|AND|OR|SELL|BUY|EXIT", "CROSS ABOVE 3"),
+    ("FALLS PREVIOUS=past NUM >STOP_MARK|,|END|AND|OR|SELL|BUY|EXIT", "CROSS BELOW 3"),
+    ("NEW HIGHEST OF|IN|FOR PREVIOUS? NUM DAY|BAR|WEEK|MONTH", "1 5 6 HIGH"),
+    ("NEW LOWEST OF|IN|FOR PREVIOUS? NUM DAY|BAR|WEEK|MONTH", "1 5 6 LOW"),
+    ("NEW AT_MOST=maximum of NUM DAY|BAR|WEEK|MONTH", "1 3 4 HIGH"),
+    ("NEW AT_LEAST=minimum of NUM DAY|BAR|WEEK|MONTH", "1 3 4 LOW"),
+    ("PRICE|IT|CLOSE NEW >NUM", "1 MAKES 2"),
+    # On a cross of the 9 EMA over the 21 EMA; Parabolic SAR, default settings, on EURUSD
+    ("CROSS OF NUM SMA|EMA|WMA|AVERAGE ABOVE|BELOW", "3 4 1 5"),
+    ("CROSS OF NUM DAY|BAR SMA|EMA|WMA|AVERAGE ABOVE|BELOW", "3 4 5 1 6"),
+    ("CROSS OF SMA|EMA|WMA NUM ABOVE|BELOW", "3 4 1 5"),
+    ("CROSS OF PRICE|CLOSE|MACD|PERCENT_K|TENKAN|RSI|PLUS_DI ABOVE|BELOW", "3 1 4"),
+    (", DEFAULTS ,? ON|FOR|IN SYMBOL", "4 5 1 2"),
+    ("VOLUME RISES=spike/surge/jump OF >TWICE|TRIPLE|NUM", "1 IS AT_LEAST"),
+    ("VOLUME RISES=spike/surge/jump OF >AT_LEAST|ABOVE", "1 IS"),
+    ("<)|ADX|RSI|MFI|CCI|PERCENT_K|PERCENT_D|WILLIAMS|STOCHASTIC AT NUM OR_MORE|OR_LESS", "IS 3 4"),
+    (f"NUM {_SPANS} AVERAGE|SMA|EMA|WMA ( NUM DAY|BAR )", "1 2 4 5 6 7 3"),  # its 10-month average (210 days)
+    ("PERCENT SYMBOL SLASH >NUM", "1 2 AND"),  # 80 % VTI / 20 % BND
     # 1R = 2 ATR; 2N where N = ATR(20); a fixed 5 % stop; exit at 1.5R where the stop is 4 %
     ("NUM=1/one TIMES RISK EQUALS|IS|COLON >NUM|STOP", ""),
     ("NUM AND=n STOP WHEN=where AND=n IS|EQUALS|COLON ATR ( NUM )", "1 7 8 9 10 3"),

@@ -7,10 +7,11 @@ import re
 from ringfence.agents.rules.collected import Collected, symbols
 from ringfence.agents.rules.complements import lasts
 from ringfence.agents.rules.conditions import all_of, condition
-from ringfence.agents.rules.entering import prefixed, side_rule, when_said
+from ringfence.agents.rules.entering import prefixed, when_said
 from ringfence.agents.rules.mirror import mirrored, symmetric
 from ringfence.agents.rules.opening import names_side
 from ringfence.agents.rules.reader import Reader
+from ringfence.agents.rules.subjectless import side_rule
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
@@ -225,7 +226,9 @@ def sided_filter(r: Reader, said: Collected) -> bool:
     made = side_rule(r) if r.at("ABOVE", "BELOW") else when_said(r, said)
     if made is None or not r.at(*_ENDS):
         return False
-    said.sided.append(Entry(side=side, when=Not(part=made) if never else made))
+    denied = made.part if isinstance(made, Not) else Not(part=made)  # no longs unless …
+    said.sided.append(Entry(side=side, when=denied if never else made))
+    r.entry = made if r.entry is None and not never else r.entry  # long only when …. Otherwise in cash
     return True
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from ringfence.agents.rules.collected import Collected, symbols
 from ringfence.agents.rules.complements import lasts
 from ringfence.agents.rules.conditions import condition
-from ringfence.agents.rules.entering import side_rule
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.scales import scale
 from ringfence.agents.rules.schedules import is_dated
+from ringfence.agents.rules.subjectless import side_rule
 from ringfence.trade.description.model import Cross, Entry, Exit, InHours, Line, Not, Number, Side
 
 _ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
@@ -113,7 +113,7 @@ def flips(r: Reader, said: Collected) -> bool:
     )
     if not (short or r.take("TWO_SIDED") or r.take_all("LONG", "SLASH", "SHORT") or r.take_all("LONG", "AND", "SHORT")):
         return False
-    if r.take("USE", "ON", "WHEN", "AT"):
+    if r.take("USE", "ON", "WHEN", "AT") and not (r.at(*_ENDS, ahead=1) and r.take("IT")):
         r.take("EVERY", "ITS", "IT")
         turned = (r.take("ROC") and r.take("OF") and r.take("DIRECTION")) or r.take("TURNS", "MOVES", "SIGNAL_LINE")
         r.take("DIRECTION", "ROC") if turned else None

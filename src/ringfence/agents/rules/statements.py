@@ -56,12 +56,15 @@ def statements(r: Reader) -> Collected | None:
             return said
         first, exits, guards = r.i, len(said.exits), said.guards.made()
         entered, named = len(said.entries), len(said.symbols)
+        asked = len(said.filters) + len(said.sided)
         if not statement(r, said) or r.i == first:
             return None
         if r.at("WHEN", "UNLESS") and (len(said.exits), said.guards.made()) != (exits, guards):
             return None  # exit after 5 days if …: a proviso of the exit begins no rule of its own
         if 0 < entered < len(said.entries) and 0 < named < len(said.symbols):
             raise r.ask("one rule for one instrument, and another for another", ["write a strategy for each"], first)
+        if len(said.filters) + len(said.sided) > asked and r.peek(1).text == "if" and r.at(",", ahead=4):
+            r.take_all("STOP_MARK", "WHEN", "IT", "IS")  # don't trade unless …. If it is, buy …
 
 
 def statement(r: Reader, said: Collected) -> bool:
@@ -270,7 +273,7 @@ def _otherwise(r: Reader, said: Collected) -> bool:
     if r.at("WHEN") and r.entry is not None:
         return _else_if(r, said, r.entry)
     r.take("IS", "IN", "HOLD")
-    if r.entry is None or not r.take("EXIT", "SELL", "EQUITY"):
+    if r.entry is None or not r.take("EXIT", "SELL", "EQUITY", "NO_POSITION"):
         return False
     r.skip("IT", "POSITION", "OTHERWISE")
     sides = {one.side for one in said.entries} or {"long"}
@@ -347,11 +350,17 @@ def _bought(r: Reader, said: Collected) -> bool:
 def _not_when(r: Reader, said: Collected) -> Condition | None:
     """Don't buy if volume is low."""
     with r.trying() as attempt:
-        if r.take("NOT") and r.take("BUY", "TRADE") and (r.at("WHEN") or symbols(r, said)) and r.at("WHEN"):
-            made = when_said(r, said)
+        if (
+            r.take("NOT")
+            and r.take("BUY", "TRADE")
+            and (r.at("WHEN", "UNLESS") or symbols(r, said))
+            and r.at("WHEN", "UNLESS")
+        ):
+            allowed = r.at("UNLESS") and r.take("UNLESS") is not None  # don't trade unless …
+            made = condition(r) if allowed else when_said(r, said)
             if made is not None:
                 attempt.keep()
-                return Not(part=made)
+                return made if allowed else Not(part=made)
     return None
 
 

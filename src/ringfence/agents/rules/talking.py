@@ -83,6 +83,8 @@ TOLD = re.compile(
         "follows, following, need, needs, please, explore, study, examine, investigate, analyse, analyze, used, uses",
         "student, trader, investor, client, somebody, someone, one, people, friend, father, mother, colleague, boss",
         "uncle",
+        "grandmother, grandma, grandpa, wife, husband, aunt, cousin, son, daughter, dad, mom, mum, partner, advisor",
+        "adviser, broker, roommate, coworker, manager, parents, nephew, niece, buddy, guy, lady, man, woman",
         "professor, teacher, grandfather, brother, sister, neighbour, neighbor, mentor, coach, desk, customer",
         "anyone, tried, tries, generate, build, write, make, create",
         "hypothesis, theory, question, request, experiment, exercise, teach, learn",

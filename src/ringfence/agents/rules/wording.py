@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.collected import Collected
-from ringfence.agents.rules.entering import swings, when_said
+from ringfence.agents.rules.entering import when_said
 from ringfence.agents.rules.leaving import leave
 from ringfence.agents.rules.reader import UNITS, Reader, period
+from ringfence.agents.rules.subjectless import swings
 from ringfence.trade.description.catalogue import KINDS, usual_line
 from ringfence.trade.description.lines import lines_of, map_lines
 from ringfence.trade.description.model import (
