@@ -23,6 +23,7 @@ from ringfence.agents.rules.sides import contradicted, filtered
 from ringfence.agents.rules.size_led import without_whole
 from ringfence.agents.rules.statements import statements
 from ringfence.agents.rules.tokens import Token, read_tokens
+from ringfence.agents.rules.weekdays import on_their_days
 from ringfence.agents.rules.wording import with_length
 from ringfence.trade.description.catalogue import usual_line
 from ringfence.trade.description.echo import line as say_line
@@ -155,8 +156,9 @@ def _in_order(
 def _keltner(made: Description, tokens: Sequence[Token]) -> tuple[str, ...]:
     """Its third number is rarely said, and what is customary differs."""
     bars = {int(line.values[2]) for line in lines_of(made) if line.name == "keltner"}
-    silent = sorted(bars - {token.value for token in tokens if token.kind == "NUM"})
-    return tuple(f"the Keltner channel is read with an ATR of {n} bars" for n in silent)
+    places = [n for n, token in enumerate(tokens) if token.kind == "KELTNER"]
+    said = {one.value for n in places for one in tokens[max(0, n - 3) : n + 12] if one.kind == "NUM"}
+    return tuple(f"the Keltner channel is read with an ATR of {n} bars" for n in sorted(bars - said))
 
 
 def _unread(text: str, reader: Reader) -> Misread:
@@ -229,6 +231,8 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     entries = filtered(said)
     if isinstance(entries, str):
         return entries
+    entries = [replace(one, when=on_their_days(r, [one.when], 0)) for one in entries]
+    said.exits = [replace(one, when=on_their_days(r, [one.when], 0)) for one in said.exits]
     if wrong := contradicted(said, entries):
         return wrong
     exits = _sided(entries, list(dict.fromkeys(said.exits)))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.lines import line
-from ringfence.agents.rules.operands import line_name, pair_of_averages
+from ringfence.agents.rules.operands import line_name, operand, pair_of_averages
 from ringfence.agents.rules.reader import Reader
+from ringfence.agents.rules.scales import fitting
 from ringfence.agents.rules.settings import AVERAGES
-from ringfence.trade.description.model import Condition, Cross, Line
+from ringfence.trade.description.model import Condition, Cross, Direction, Line
 
 GOLDEN = (Line(name="sma", values=(50,)), Line(name="sma", values=(200,)))
 _GOLDEN = {"GOLDEN_CROSS": "above", "DEATH_CROSS": "below"}
@@ -92,6 +93,26 @@ def _own_pair(made: Line | None) -> tuple[Line, Line] | None:
     if made is not None and made.name == "stochastic":
         return replace(made, part="k"), replace(made, part="d")
     return None
+
+
+def cross_of(r: Reader) -> Condition | None:
+    """a cross of RSI above 30, a crossing of the price below its average."""
+    with r.trying() as attempt:
+        r.take("ON")
+        if not r.take("CROSS") or not r.take("OF"):
+            return None
+        left = line(r)
+        side = r.take("ABOVE", "BELOW", "THROUGH") if left is not None else None
+        if left is None or side is None or side.kind == "THROUGH":
+            return None
+        way: Direction = "above" if side.kind == "ABOVE" else "below"
+        right = operand(r, left, way)
+        if right is None:
+            return None
+        attempt.keep()
+        made = fitting(r, Cross(left=left, direction=way, right=right), r.i - 1, pronoun=False)
+        r.it, r.right = left, right if isinstance(right, Line) else r.right
+        return made
 
 
 def averages_cross(r: Reader) -> Condition | None:

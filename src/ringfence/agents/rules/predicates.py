@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.arriving import reaching, returning, rising_to
-from ringfence.agents.rules.crosses import averages_cross, golden, named_cross
+from ringfence.agents.rules.crosses import averages_cross, cross_of, golden, named_cross
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.moods import mood, turning, unmoody
 from ringfence.agents.rules.movements import change, changed_sign, since, trend, turned
@@ -66,6 +66,7 @@ def predicate(r: Reader) -> Condition | None:
         sloped,
         _extreme,
         named_cross,
+        cross_of,
         averages_cross,
         _comparison,
     ):

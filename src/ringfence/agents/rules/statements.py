@@ -113,6 +113,10 @@ def _remark(r: Reader, said: Collected) -> bool:
         pass  # each instrument has a position of its own anyway
     elif r.take("STOP_HIT"):
         said.stop_hit = True
+    elif r.at("AT_MOST") and r.at("NUM", ahead=1) and r.at("POSITION", ahead=2):
+        if not said.symbols or r.peek(1).value < len(said.symbols) or r.peek(2).text == "position":
+            return False
+        return r.take_all("AT_MOST", "NUM", "POSITION")  # no more than four positions, of four that are named
     elif r.take("NO_OVERNIGHT"):
         said.within_day = True
     else:

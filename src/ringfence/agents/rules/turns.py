@@ -7,6 +7,8 @@ _DAYS = "MONDAY|TUESDAY|WEDNESDAY|THURSDAY|FRIDAY"
 _GOES = "MOVES|FALLS|RISES|CROSS|IS|CLOSES|TURNS"
 _LINES = "ICHIMOKU|RSI|MACD|BOLLINGER|KELTNER|DONCHIAN|SUPERTREND|SAR|ADX|CCI|STOCHASTIC|WILLIAMS|EMA|SMA|MFI"
 
+_DIP = "UNKNOWN=weakness/strength|FALLS=pullback/dip/dips/pullbacks"
+
 TURNS = (
     # KRE - long - close crosses above … - stop 4 % - 10k per trade: dashes in place of commas
     ("<SYMBOL THEN|DASH|COLON|, LONG|SHORT|BUY DASH", "2 3 WHEN"),
@@ -19,7 +21,7 @@ TURNS = (
     ("<IS AT_MOST NUM PERCENT AWAY", "BETWEEN 3 4 FROM"),
     ("NUM PERCENT FALLS=down day/red day/losing day/negative day", "PRICE FALLS 1 2 IN DAY"),
     ("NUM PERCENT RISES=up day/green day/winning day/positive day", "PRICE RISES 1 2 IN DAY"),
-    ("ABOVE=higher than|BELOW=lower than IT UNKNOWN=did >NUM", "1 2"),
+    ("ABOVE=higher than|BELOW=lower than IT UNKNOWN=did >NUM", "1"),  # higher than it did four weeks ago
     # If it goes 2 ATR against me, stop out; the stop is 1.5 ATR below; … should protect the trade
     ("WHEN PRICE|IT|TRADE|POSITION MOVES|TURNS NUM TIMES? ATR AGAINST_ME , STOP=stop out|EXIT|SELL|COVER", "STOP 4 6"),
     (f"STOP IS? NUM TIMES? ATR BELOW=below/under|ABOVE=above/over >{_ENDS}", "1 3 5"),
@@ -49,4 +51,23 @@ TURNS = (
     ("AND? INVEST=split/divide EQUITY EQUALLY BETWEEN|AMONG? >STOP_MARK|END", ", EQUALLY"),
     ("<,|AND ROC=change >WEEKLY|MONTHLY|EVERY|QUARTERLY", "REBALANCE"),
     ("DAY OF NEW NUM=one", "1 2 MONTH"),
+    # Test the golden cross on Microsoft? I mean going long …; buy on weakness, INTC: …; enter on a pullback: …
+    ("REACHES=test GOLDEN_CROSS|DEATH_CROSS ON|FOR|IN SYMBOL STOP_MARK=? >AVERAGE=mean|BUY|WHEN", "2 3 4 COLON"),
+    ("GOLDEN_CROSS|DEATH_CROSS ON|FOR|IN SYMBOL STOP_MARK=? >AVERAGE=mean|BUY|WHEN", "1 2 3 COLON"),
+    ("<STOP_MARK|,|COLON AVERAGE=mean >BUY|SHORT|WHEN|LONG", ""),
+    (f"BUY ON|AFTER {_DIP} , SYMBOL COLON", "1 5 WHEN"),
+    (f"BUY ON|AFTER {_DIP} COLON", "1 WHEN"),
+    # … and gets closed after 7 bars; exit no later than 15:30; at the first close above …; exit either one when …
+    ("AND IS|MOVES=gets/is|TURNS=gets CLOSES=closed|SELL=sold|EXIT=exited >AFTER|WHEN|AT|ON|BY", "1 EXIT"),
+    ("AT_MOST=no later than/not later than TIME", "BY 2"),
+    ("<SELL|EXIT|COVER AT FIRST CLOSE >ABOVE|BELOW", "ON 4"),
+    ("EXIT EITHER NUM=one >WHEN|AT|ON|AFTER", "1 2"),
+    ("SELL BOTH=all of/all IT|SHARES|POSITION >END|STOP_MARK|,|WHEN|AND", "1"),
+    (f"<SELL|EXIT|COVER ON {_DAYS} AFTER >STOP_MARK|END", "2 3"),  # exit on the Wednesday after
+    ("OTHERWISE ONE_POSITION=no position >END|STOP_MARK", "1 EXIT"),
+    (", WHEN=any day OF WEEK >STOP_MARK|END", ""),
+    (f"ON EVERY=any {_DAYS} CLOSES", "1 3 WHEN IT 4"),  # on any Friday that closes at a low
+    ("<TIME IN UNKNOWN=morning", ""),
+    ("USE SAME STRATEGY >COLON", ""),
+    ("AND NO_POSITION=hold nothing >WHEN", "AND EXIT"),
 )  # fmt: skip

@@ -30,7 +30,8 @@ def on_their_days(r: Reader, parts: Sequence[Condition], first: int) -> Conditio
     made = all_of(list(parts))
     flat = list(made.parts) if isinstance(made, AllOf) else [made]
     days = [n for n, part in enumerate(flat) if _day(part)]
-    if len({_day(flat[n]) for n in days}) < 2:
+    several = [set(part.days) for part in flat if isinstance(part, OnWeekdays)]
+    if len({_day(flat[n]) for n in days}) < 2 and (not several or set.intersection(*several)):
         return made
     own = [n for n in days if n and isinstance(flat[n - 1], _DATED)]
     rules = [part for part in flat if isinstance(part, _DATED)]
