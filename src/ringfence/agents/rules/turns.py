@@ -66,7 +66,6 @@ TURNS = (
     (f"<SELL|EXIT|COVER ON {_DAYS} AFTER >STOP_MARK|END", "2 3"),  # exit on the Wednesday after
     ("OTHERWISE ONE_POSITION=no position >END|STOP_MARK", "1 EXIT"),
     (", WHEN=any day OF WEEK >STOP_MARK|END", ""),
-    (f"ON EVERY=any {_DAYS} CLOSES", "1 3 WHEN IT 4"),  # on any Friday that closes at a low
     ("<TIME IN UNKNOWN=morning", ""),
     ("USE SAME STRATEGY >COLON", ""),
     ("AND NO_POSITION=hold nothing >WHEN", "AND EXIT"),
