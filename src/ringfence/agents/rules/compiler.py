@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ringfence.agents.rules.asides import unused_line, without_talk
 from ringfence.agents.rules.collected import Collected
-from ringfence.agents.rules.complements import leaves
+from ringfence.agents.rules.complements import no_longer
 from ringfence.agents.rules.day_end import out_by
 from ringfence.agents.rules.daynames import NOTICE, on_named_days
 from ringfence.agents.rules.facts import owned, set_apart
@@ -244,7 +244,7 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     entries, exits = timed
     if said.held and not exits:
         sides = {one.when: one.side for one in said.entries}
-        exits = [Exit(side=sides.get(part, "long"), when=leaves(part)) for part in said.held]
+        exits = [Exit(side=sides.get(part, "long"), when=no_longer(part)) for part in said.held]
     if said.kept and exits:
         return "it says never to sell, and when to sell: leave one of them out"
     if said.long_only and any(e.side == "short" for e in entries):

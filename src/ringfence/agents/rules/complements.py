@@ -11,6 +11,7 @@ from ringfence.trade.description.model import (
     Between,
     Compare,
     Condition,
+    Cross,
     Held,
     InHours,
     InMonths,
@@ -36,6 +37,19 @@ _SUBJECTS = ("IT", "SYMBOL", "PRICE", "CLOSE", "IS", "CLOSES", "MOVES", "BACK")
 def leaves(rule: Condition) -> Condition:
     """What holds wherever the rule does not."""
     return rule.part if isinstance(rule, Not) else Not(part=rule)
+
+
+def no_longer(entry: Condition) -> Condition:
+    """When what was asked of an entry is no longer so. A cross is over on the next bar: what lasts is its side."""
+    return leaves(_lasting(entry))
+
+
+def _lasting(entry: Condition) -> Condition:
+    if isinstance(entry, Cross) and entry.direction != "either":
+        return Compare(left=entry.left, level=entry.direction, right=entry.right)
+    if isinstance(entry, (AllOf, AnyOf, SomeOf)):
+        return replace(entry, parts=tuple(map(_lasting, entry.parts)))
+    return entry
 
 
 def lasts(when: Condition) -> bool:

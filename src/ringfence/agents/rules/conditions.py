@@ -104,6 +104,8 @@ def _connective(r: Reader, last: Condition) -> str | None:
         return "while"
     if r.at("USE") and r.peek().text == "with":
         return "and"
+    if r.at("AFTER", "BEFORE", "BETWEEN", "FROM") and r.at("TIME", ahead=1):
+        return "and"  # RSI crosses below 30 after 9:45
     if r.at("ON") and (r.peek(1).text in ("green candle", "red candle") or r.at("VOLUME", ahead=1) or _busy(r)):
         return "and"
     if r.at(",") and r.at("WHEN", ahead=1) and r.peek(1).text in ("while", "whilst"):

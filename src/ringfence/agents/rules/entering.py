@@ -5,6 +5,7 @@ from __future__ import annotations
 from ringfence.agents.rules.arriving import at_edge
 from ringfence.agents.rules.calendar import DAYS, calendar, never_on
 from ringfence.agents.rules.collected import Collected, symbols
+from ringfence.agents.rules.complements import no_longer
 from ringfence.agents.rules.conditions import all_of, condition, opposite
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import guard
@@ -12,7 +13,7 @@ from ringfence.agents.rules.lasting import after_bars
 from ringfence.agents.rules.leaving import if_unmet, leave
 from ringfence.agents.rules.nominals import moved_so
 from ringfence.agents.rules.opening import opening, side_of_verb
-from ringfence.agents.rules.permitted import mark
+from ringfence.agents.rules.permitted import mark, once_more, within_day
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.remarks import marks
 from ringfence.agents.rules.schedules import at_hours, is_dated, is_season
@@ -202,7 +203,8 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
                 or r.take("IT", "POSITION", "LONG", "STOCKS", "SHARES", "NEXT_OPEN", "EQUALLY", "PER_TRADE", "PRICE")
                 or (not r.at("SYMBOL", "COLON", ahead=1) and r.take("TRADE"))
                 or (r.peek().text == "each" and r.at("WHEN", ahead=1) and r.take("EVERY"))  # buy each when …
-                or (r.at("MONEY", "NUM", ahead=1) and _once_more(r, said))
+                or (r.at("MONEY", "NUM", ahead=1) and once_more(r, said))
+                or within_day(r)
                 or (r.at("STOP", "TARGET", "TRAIL", "NUM", "ATR", "TIME_STOP") and guard(r, said.guards))
             ):
                 pass
@@ -309,12 +311,6 @@ def _lasting(r: Reader, said: Collected, first: int) -> bool:
     return bars is not None and said.guards.set(r, "time_stop_bars", bars, first)
 
 
-def _once_more(r: Reader, said: Collected) -> bool:
-    """buy another $1,000 of it: although it holds some."""
-    said.adds = r.take("ANOTHER") is not None or said.adds
-    return r.peek(-1).kind == "ANOTHER"
-
-
 def _alone(r: Reader, said: Collected) -> bool:
     """buy if I have none."""
     with r.trying() as attempt:
@@ -366,7 +362,7 @@ def hold(r: Reader, said: Collected) -> bool:
     if when is None:
         return False
     if said.entries and not said.held and all(one.side == "long" for one in said.entries):
-        said.exits.append(Exit(side="long", when=Not(part=when)))  # bought when …, and held while …
+        said.exits.append(Exit(side="long", when=no_longer(when)))  # bought when …, and held while …
         return True
     said.entries.append(Entry(side="long", when=when))  # own it while …: in when it is so, out when it is not
     said.held.append(when)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ringfence.agents.rules.arriving import side_of
 from ringfence.agents.rules.calendar import calendar
+from ringfence.agents.rules.complements import no_longer
 from ringfence.agents.rules.conditions import all_of, condition, opposite
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.nominals import moved_so
@@ -42,7 +43,7 @@ def rule(r: Reader, *, bare: bool) -> Condition | None:
             return opposite(r, r.entry, first)
         if r.entry is not None and _otherwise(r):
             attempt.keep()
-            return Not(part=r.entry)
+            return no_longer(r.entry)
         if word is None and not bare and not r.at("ABOVE", "BELOW", "IT"):
             return None
         if (

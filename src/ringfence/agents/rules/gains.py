@@ -26,6 +26,7 @@ class Reached:
 
 def reached(r: Reader, side: Side, *, listed: bool = False) -> Reached | None:
     """A distance from the entry. `listed`: one of several, where a mere + or - says which way it is."""
+    first = r.i
     word = r.take(*_LED)
     r.skip("IT", "PRICE", "POSITION", "IS", "MOVES", "TRADE", "CLOSE", "EITHER", "ITS")
     r.take("FIRST") if r.at("GAIN", ahead=1) else None
@@ -54,6 +55,12 @@ def reached(r: Reader, side: Side, *, listed: bool = False) -> Reached | None:
     led = word is not None and word.kind in ("AT", "FOR")
     if named is None and after is None and not signed and not led:
         return None
+    if any(token.kind == "CLOSE" for token in r.tokens[first : r.i]):
+        raise r.ask(
+            "a stop or a target counts within the bar, not on its close",
+            ["take profit 5 %", "stop loss 5 %"],
+            first,
+        )
     words = {token.kind for token in (named, after) if token is not None}
     if signed and not words:
         return Reached(far=far, way="gain" if sign == "+" else "loss")

@@ -6,6 +6,8 @@ the 10-day high.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from ringfence.agents.rules.calendar import calendar
 from ringfence.agents.rules.collected import Collected
 from ringfence.agents.rules.complements import lasts
@@ -105,3 +107,15 @@ def mark(r: Reader, said: Collected, verb: Token, first: int) -> None:
         said.by_clock.append(made)
     if _is_state(r, verb, first) and lasts(made.when):
         said.held.append(made.when)
+
+
+def within_day(r: Reader) -> bool:
+    """short QQQ intraday: where a time is named at which it is out."""
+    timed = any(a.kind in ("AT", "BY") and b.kind == "TIME" for a, b in pairwise(r.tokens[r.i :]))
+    return timed and r.take("INTRADAY") is not None
+
+
+def once_more(r: Reader, said: Collected) -> bool:
+    """buy another $1,000 of it: although it holds some."""
+    said.adds = r.take("ANOTHER") is not None or said.adds
+    return r.peek(-1).kind == "ANOTHER"

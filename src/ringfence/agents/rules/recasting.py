@@ -205,6 +205,21 @@ _RULES = (
     ("<BUY|LONG|HOLD FROM >MONTH_END", "ON"),
     ("<DAY|BAR OF NEW NUM=one", "OF MONTH"),
     ("<DAY|BAR OF NEW|NEXT MONTH", "OF MONTH"),
+    # … is what makes me buy; more than 100, we are long; anything in between, we keep what we have
+    (",? IS POSITION=what MAKES|HAPPENS BUY|SELL|EXIT|SHORT", "THEN 5"),
+    ("<, IS LONG|BUY|SHORT >STOP_MARK|,|END", "THEN 3"),
+    ("ANYTHING? BETWEEN=in between ,? HOLD=keep/hold POSITION=what/what have/what hold|IT >STOP_MARK|,|END", ""),
+    # If after ten bars the trade in Micron isn't closed, close it; if it is still open after ten days, close it
+    (
+        "WHEN AFTER NUM DAY|BAR|WEEK BUY=trade in SYMBOL IS NOT CLOSES=closed ,? EXIT|SELL|COVER",
+        "6 , EXIT AFTER 3 4",
+    ),
+    ("WHEN AFTER NUM DAY|BAR|WEEK TRADE|POSITION|IT IS NOT CLOSES=closed ,? EXIT|SELL|COVER", "EXIT AFTER 3 4"),
+    ("WHEN AFTER NUM DAY|BAR|WEEK TRADE|POSITION|IT IS OPEN ,? EXIT|SELL|COVER", "EXIT AFTER 3 4"),
+    ("WHEN TRADE|POSITION|IT IS OPEN AFTER NUM DAY|BAR|WEEK ,? EXIT|SELL|COVER", "EXIT AFTER 6 7"),
+    ("CLOSE RISES=up|FALLS=down ABOVE|AT_LEAST NUM PERCENT >,|STOP_MARK|END|AND", "PRICE 2 3 4 5 ON DAY"),
+    ("AT|ON FIRST CLOSE >ABOVE|BELOW", "ON 3"),
+    ("<NUM STRATEGY=simple >STOP_MARK|,|END", ""),  # golden cross, 50/200 simple
     # Every day that SPY closes 1 % lower, buy: a rule, and no schedule
     ("<STOP_MARK|END DAILY=every day/each day/any day SYMBOL|IT >CLOSES|IS|FALLS|RISES|CROSS|GAP|MOVES", "WHEN 3"),
     # Only on Tuesdays: if …; each Monday that SPY is above …; closed lower that day; out the following Monday

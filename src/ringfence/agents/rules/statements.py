@@ -8,6 +8,7 @@ from ringfence.agents.rules.both_ways import closed
 from ringfence.agents.rules.breakouts import breakout, broken_out, channel
 from ringfence.agents.rules.calendar import hours, never_on
 from ringfence.agents.rules.collected import SEPARATORS, Collected, symbols
+from ringfence.agents.rules.complements import no_longer
 from ringfence.agents.rules.conditions import all_of, condition
 from ringfence.agents.rules.crossovers import crossover, golden
 from ringfence.agents.rules.entering import entry, hold, prefixed, when_said
@@ -29,6 +30,7 @@ from ringfence.agents.rules.stances import always_unless, filter_named, flips, n
 from ringfence.agents.rules.weekdays import on_their_days
 from ringfence.agents.rules.wording import (
     failed,
+    implied,
     in_cash,
     length,
     only_then,
@@ -69,7 +71,7 @@ def statements(r: Reader) -> Collected | None:
 
 def statement(r: Reader, said: Collected) -> bool:
     readers: tuple[Callable[[Reader, Collected], bool], ...] = (
-        other_exit, allowed_at,
+        other_exit, allowed_at, implied,
         sided_filter, filter_named, in_neither, none_after, always_unless, flips, remark, _remark, usual_settings,
         channel, _context, versus, unhit, waited, reason_first, heading, mirrors, opposed, otherwise_short, _universe,
         length, crossover, prefixed, _bought, entry, size_led, _add_each, _tool, turned, stopped, swung, failed,
@@ -282,10 +284,10 @@ def _otherwise(r: Reader, said: Collected) -> bool:
     r.skip("IT", "POSITION", "OTHERWISE")
     sides = {one.side for one in said.entries} or {"long"}
     if len(sides) == 1:
-        said.exits.append(Exit(side="long", when=Not(part=r.entry)))
+        said.exits.append(Exit(side="long", when=no_longer(r.entry)))
         return True
     for side in ("long", "short"):  # each by its own
-        said.exits += [Exit(side=side, when=Not(part=one.when)) for one in said.entries if one.side == side]
+        said.exits += [Exit(side=side, when=no_longer(one.when)) for one in said.entries if one.side == side]
     return sum(one.side == "long" for one in said.entries) == len(said.entries) - 1 == 1
 
 

@@ -25,6 +25,7 @@ from ringfence.trade.description.model import (
     Level,
     Line,
     Not,
+    Number,
     Operand,
     Scaled,
 )
@@ -262,7 +263,9 @@ def crossing(r: Reader, left: Operand, first: int) -> Condition | None:
     late = _late_way(r)
     if late not in ("", "either", way) and way:
         return None
-    way = late or way or _way_of(right) or ("either" if r.either else _way_back(r, left, right))
+    beyond = any(token.text == "beyond" for token in r.tokens[first : r.i])
+    way = late or way or _way_of(right) or (_outwards(left, right) if beyond else "")
+    way = way or ("either" if r.either else _way_back(r, left, right))
     if not way:
         raise r.ask(
             "which way does it cross?", ["crosses above", "crosses below", "crosses in either direction"], first
@@ -309,6 +312,14 @@ def _way_of(right: Operand) -> Literal["", "above", "below"]:
     if right.name in ("highest", "high") or right.part in ("upper", "top"):
         return "above"
     return "below" if right.name in ("lowest", "low") or right.part in ("lower", "bottom") else ""
+
+
+def _outwards(left: Operand, right: Operand) -> Literal["", "above", "below"]:
+    """goes beyond 70: away from the middle of its scale."""
+    limits = KINDS[left.name].oversold if isinstance(left, Line) else None
+    if limits is None or not isinstance(right, Number) or right.value == sum(limits) / 2:
+        return ""
+    return "above" if right.value > sum(limits) / 2 else "below"
 
 
 def _way_back(r: Reader, left: Operand, right: Operand) -> Literal["", "above", "below"]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ringfence.agents.rules.collected import Collected
+from ringfence.agents.rules.collected import Collected, symbols
+from ringfence.agents.rules.complements import no_longer
 from ringfence.agents.rules.entering import when_said
 from ringfence.agents.rules.leaving import leave
 from ringfence.agents.rules.reader import UNITS, Reader, period
@@ -17,9 +18,9 @@ from ringfence.trade.description.model import (
     Condition,
     Cross,
     Description,
+    Entry,
     Exit,
     Line,
-    Not,
     Side,
 )
 
@@ -173,10 +174,11 @@ def _turn(cross: Cross) -> Cross:
 
 def failed(r: Reader, said: Collected) -> bool:
     """Any of those fails => flat."""
+    r.take("WHEN") if r.at("NO_LONGER", ahead=1) else None
     if r.entry is None or not r.take("NO_LONGER"):
         return False
     r.skip(",", "THEN", "COLON", "DASH")
-    return leave(r, said, Not(part=r.entry))
+    return leave(r, said, no_longer(r.entry))
 
 
 def in_cash(r: Reader, said: Collected) -> bool:
@@ -215,3 +217,19 @@ def with_length(made: Description, bars: int) -> Description | str:
     if any(line.name == name and line.values not in (usual, (bars,)) for line in lines_of(made)):
         return f"a period of {bars}, and another beside its name: leave one of them out"
     return map_lines(made, lambda line: replace(line, values=(bars,)) if line.name == name else line)
+
+
+def implied(r: Reader, said: Collected) -> bool:
+    """XBI when RSI crosses above 50, sell when …: where it says when to sell and never to buy, that is the entry."""
+    kinds = {token.kind for token in r.tokens}
+    if r.i or not r.at("SYMBOL") or not r.at("WHEN", ahead=1) or "SELL" not in kinds:
+        return False
+    if kinds & {"BUY", "LONG", "SHORT", "HOLD", "INVEST", "DCA", "OTHERWISE", "ROTATE", "COVER"}:
+        return False
+    symbols(r, said)
+    when = when_said(r, said)
+    if when is None or not r.at("STOP_MARK", ",", "AND"):
+        return False
+    said.entries.append(Entry(side="long", when=when))
+    r.entry = when
+    return True
