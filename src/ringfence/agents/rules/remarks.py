@@ -159,3 +159,40 @@ def not_so(said: Collected, plan: Signals, instruments: int) -> str:
 def _is_event(when: Condition) -> bool:
     parts = when.parts if isinstance(when, AllOf) else (when,)
     return any(isinstance(part, Cross) for part in parts)
+
+
+def one_for_each(r: Reader, said: Collected) -> bool:
+    """No more than four positions, of four instruments that are named."""
+    if not (r.at("AT_MOST") and r.at("NUM", ahead=1) and r.at("POSITION", ahead=2)):
+        return False
+    if not said.symbols or r.peek(1).value < len(said.symbols) or r.peek(2).text == "position":
+        return False
+    return r.take_all("AT_MOST", "NUM", "POSITION")
+
+
+_UNUSED = {"STOP": "stop", "TARGET": "target", "TRAIL": "trail", "TIME_STOP": "time_stop_bars"}
+
+
+def without_guards(r: Reader, said: Collected) -> bool:
+    """No stop, no target. There is no stop or target. I don't use stops."""
+    names: set[str] = set()
+    r.take("IS", "USE") if r.at("NOT", "NO_EXIT", ahead=1) else None
+    while True:
+        with r.trying() as attempt:
+            joined = names and r.take("OR", "AND", ",") is not None
+            found = r.take("NO_EXIT")
+            if found is not None:
+                text = found.text
+                names.add("target" if text.endswith(("target", "targets", "take profit")) else "stop")
+                attempt.keep()
+                continue
+            denied = r.take("NOT") is not None
+            r.skip("USE", "IS") if denied else None
+            ored = joined and r.peek(-1).kind == "OR"
+            token = r.take(*_UNUSED) if denied or ored else None
+            if token is None or r.at("NUM", "AT", "OF", "IS", "BELOW", "ABOVE", "COLON"):
+                break
+            names.add(_UNUSED[token.kind])
+            attempt.keep()
+    said.without |= names
+    return bool(names) and r.at("END", "STOP_MARK", ",", "AND", ")", "USE", "NOT", "SELL", "EXIT")

@@ -21,7 +21,7 @@ from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.opening import names_side
 from ringfence.agents.rules.permitted import allowed_at, other_exit
 from ringfence.agents.rules.reader import Reader
-from ringfence.agents.rules.remarks import marks, so_anyway
+from ringfence.agents.rules.remarks import marks, one_for_each, so_anyway, without_guards
 from ringfence.agents.rules.settings import BANDS
 from ringfence.agents.rules.sides import in_neither, mirrors, opposed, otherwise_short, remark, sided_filter
 from ringfence.agents.rules.size_led import size_led
@@ -102,56 +102,24 @@ def _remark(r: Reader, said: Collected) -> bool:
         said.kept = True  # … every quarter, and keep them
     elif r.take("ALWAYS_IN"):
         said.always_in = True
-    elif r.take("NO_LEVERAGE") or so_anyway(r, said) or no_more_than_all(r):
+    elif r.take("NO_LEVERAGE") or so_anyway(r, said) or no_more_than_all(r) or one_for_each(r, said):
         pass
     elif r.take("ONE_POSITION"):
         r.single = True
         said.remarks |= marks(r.peek(-1).text)
     elif r.at("NEXT_OPEN", "DEFAULTS") and r.at("END", "STOP_MARK", ",", "AND", ahead=1):
         r.take("NEXT_OPEN", "DEFAULTS")  # as it is anyway
-    elif r.take("NO_OTHER_EXIT") or r.take_all("IS", "NO_OTHER_EXIT") or _without(r, said):
+    elif r.take("NO_OTHER_EXIT") or r.take_all("IS", "NO_OTHER_EXIT") or without_guards(r, said):
         pass
     elif (r.peek().text not in _SIDES and r.take("INDEPENDENTLY", "SAME_RULES")) or _either_way(r, said):
         pass  # each instrument has a position of its own anyway
     elif r.take("STOP_HIT"):
         said.stop_hit = True
-    elif r.at("AT_MOST") and r.at("NUM", ahead=1) and r.at("POSITION", ahead=2):
-        if not said.symbols or r.peek(1).value < len(said.symbols) or r.peek(2).text == "position":
-            return False
-        return r.take_all("AT_MOST", "NUM", "POSITION")  # no more than four positions, of four that are named
     elif r.take("NO_OVERNIGHT"):
         said.within_day = True
     else:
         return r.at("(") and _bracketed(r, said)
     return True
-
-
-_UNUSED = {"STOP": "stop", "TARGET": "target", "TRAIL": "trail", "TIME_STOP": "time_stop_bars"}
-
-
-def _without(r: Reader, said: Collected) -> bool:
-    """No stop, no target. There is no stop or target. I don't use stops."""
-    names: set[str] = set()
-    r.take("IS", "USE") if r.at("NOT", "NO_EXIT", ahead=1) else None
-    while True:
-        with r.trying() as attempt:
-            joined = names and r.take("OR", "AND", ",") is not None
-            found = r.take("NO_EXIT")
-            if found is not None:
-                text = found.text
-                names.add("target" if text.endswith(("target", "targets", "take profit")) else "stop")
-                attempt.keep()
-                continue
-            denied = r.take("NOT") is not None
-            r.skip("USE", "IS") if denied else None
-            ored = joined and r.peek(-1).kind == "OR"
-            token = r.take(*_UNUSED) if denied or ored else None
-            if token is None or r.at("NUM", "AT", "OF", "IS", "BELOW", "ABOVE", "COLON"):
-                break
-            names.add(_UNUSED[token.kind])
-            attempt.keep()
-    said.without |= names
-    return bool(names) and r.at("END", "STOP_MARK", ",", "AND", ")", "USE", "NOT", "SELL", "EXIT")
 
 
 def _either_way(r: Reader, said: Collected) -> bool:
