@@ -56,4 +56,42 @@ PHRASES = (
     (f"NUM {_UNIT} AVERAGE|SMA|EMA IS WHEN=where EITHER|BOTH NUM=one? IS|MOVES=gets CLOSES=closed", "EXIT 6 AT 1 2 3"),
     ("EQUITY=cash FOR HALF|THIRD|QUARTER|POSITION|IT OTHERWISE", "OTHERWISE EXIT"),
     ("<EQUITY ,|AND|USE? HOLD? REST IS|IN|HOLD IN? EQUITY=cash >STOP_MARK|END|,", ""),
+    # See how Intel does if we hold it …; how would it have done?
+    ("PLEASE SYMBOL WHEN=if/when >HOLD|BUY|SHORT|INVEST|LONG", "1 2 ,"),
+    ("UNKNOWN=how IT|STRATEGY|TRADE EXIT=done >STOP_MARK|END", "PLEASE"),
+    # Volume on the last of them exceeds its average; when both have turned, that is …; when the price fails, meaning …
+    ("VOLUME ON PREVIOUS|LAST OF >ABOVE|IS|BELOW|AT_LEAST", "1"),
+    ("WHEN BOTH|EITHER MOVES=turned|TURNS=turned/turn|OPPOSITE , IS|UNKNOWN=meaning", "1"),
+    ("WHEN PRICE|IT|STOCKS UNKNOWN|NO_LONGER=fails , UNKNOWN=meaning", "1"),
+    ("PRICE=stock/price NUM DAY >IS|ABOVE|BELOW|CROSS", "ITS 2 3"),  # that stock's 50-day is over its 200-day
+    # A MACD bullish crossover below the zero line; a break of the 50-day average to the downside
+    ("MACD BULLISH CROSS BELOW=below/under NUM=zero/0 LINE?", "1 CROSS ABOVE SIGNAL_LINE AND 1 4 5"),
+    ("MACD BEARISH CROSS ABOVE=above/over NUM=zero/0 LINE?", "1 CROSS BELOW SIGNAL_LINE AND 1 4 5"),
+    ("NUM DAY AVERAGE|SMA|EMA MOVES=break FALLS=to downside/on downside", "CLOSE CROSS BELOW 1 2 3"),
+    ("NUM DAY AVERAGE|SMA|EMA MOVES=break RISES=to upside/on upside", "CLOSE CROSS ABOVE 1 2 3"),
+    ("WEEK IS? FALLS|RISES ABOVE|AT_LEAST? NUM PERCENT ( NUM DAY ROC )", "PRICE 3 4 5 6 IN 8 9"),
+    # A 20 EMA slope strategy; HYG as a single holding; we scale out in thirds; two targets; position on when …
+    ("SLOPE >STRATEGY|TITLE", ""),
+    ("<SYMBOL UNKNOWN=as SINGLE POSITION|HOLD=holding >COLON|STOP_MARK|,", ""),
+    ("STRATEGY=scale out/scaling out OF? POSITION? IN THIRD=thirds|HALF=halves|QUARTER=quarters COLON", ""),
+    ("<,|STOP_MARK|COLON NUM=two/three/2/3 TARGET=targets >STOP_MARK|COLON", ""),
+    ("<,|STOP_MARK|COLON|END POSITION ON WHEN", "BUY WHEN"),
+    ("<,|STOP_MARK|AND OFF WHEN", "EXIT WHEN"),
+    ("TRAIL COLON >TRAIL", ""),
+    ("AND=but VOLATILITY TARGET=targeted COLON", "COLON"),
+    ("USE FIXED? SIZE=dollar sizing/sizing/position sizing/fixed sizing >STOP_MARK", ""),
+    # Condition one, … Condition two, …; exit: the 10-day opposite channel
+    ("UNKNOWN=condition NUM=one/1/first ,|COLON", "BUY WHEN"),
+    ("STOP_MARK UNKNOWN=condition NUM=two/2/three/3/four/4 ,|COLON", "AND"),
+    ("EXIT COLON|AT|ON NUM DAY OPPOSITE BAND", "EXIT LONG ON 3 4 LOW AND SHORT ON 3 4 HIGH"),
+    ("WAIT=wait for >NUM|RSI|CLOSE|PRICE|MACD|ADX|CCI|STOCHASTIC|PERCENT_K|SYMBOL", "WHEN"),
+    # If it isn't there within 20 days, sell
+    (f"OTHERWISE=if it is not BETWEEN NUM {_UNIT} ,? SELL|EXIT|COVER", "AFTER 3 4 6"),
+    # Enter NFLX long on …; get in with price above …; go long on Friday; always long while …
+    ("BUY=enter/open/take SYMBOL BUY=long on", "BUY 2 ON"),
+    ("BUY=enter/enters/enter trade SYMBOL LONG >WHEN|ON|AT|IF|AFTER", "1 2"),
+    ("BUY=enter/enters/enter trade SYMBOL SHORT >WHEN|ON|AT|IF|AFTER", "3 2"),
+    ("BUY|SHORT|EXIT USE=with >PRICE|CLOSE|RSI|MACD|ADX|CCI|MFI", "1 WHEN"),
+    (f"BUY=go long on/get long on/long on|SHORT=go short on >{_DAYS}", "1 ON"),
+    ("ALL_TIME LONG|SHORT WHEN=while/whenever/when/as long as/so long as", "2 3"),
 )  # fmt: skip

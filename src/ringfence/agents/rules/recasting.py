@@ -284,7 +284,7 @@ def recast(tokens: Sequence[Token]) -> list[Token]:
                 n += 1
                 continue
             taken, end = found
-            new = [_made(made, taken, one, (n, end)) for one in becomes]
+            new = [_made(made, taken, one, (n, end)) for one in becomes if not one.isdigit() or int(one) in taken]
             made[n:end] = new
             n += len(new)
     return made

@@ -138,6 +138,7 @@ def turned(r: Reader, said: Collected) -> bool:
     if not r.take("EXIT", "SELL", "COVER"):
         return False
     r.skip("IT", "POSITION", "EVERY", "BOTH", "EITHER", "TRADE")
+    r.take("NUM") if r.peek().text == "one" else None
     r.take("ON", "WHEN", "AT", "AFTER")
     if not r.take("OPPOSITE"):
         return False
