@@ -48,6 +48,8 @@ def is_choice(r: Reader) -> bool:
     """top 3, the two best, the one with the higher …, whichever has the highest …"""
     if r.at(*_SIDES) or (r.at("WHICHEVER") and _higher(r, 1)):
         return True
+    if r.at("WHICHEVER") and r.at("OF", ahead=1) and r.at("NUM", ahead=2):
+        return r.at(*_SIDES, ahead=3) or _higher(r, 3)
     if r.at("NUM") and r.at("ABOVE", "BELOW", ahead=2) and r.at("USE", ahead=1):
         return _higher(r, 2)
     return r.at("NUM") and r.at("TOP", "BOTTOM", "STOCKS", "OF", "AMONG", "EVERY_SYMBOL", "USE", "EQUITY", ahead=1)
@@ -62,7 +64,9 @@ def _higher(r: Reader, ahead: int) -> bool:
 def choice(r: Reader, t: Turning) -> bool:
     """top 3, the 2 best, the 3 of A, B and C with the highest …, whichever is higher"""
     first = r.i
-    r.take("WHICHEVER")
+    if r.take("WHICHEVER") and r.at("OF") and r.at("NUM", ahead=1):
+        t.counted = int(r.peek(1).value)  # whichever of the two
+        r.take_all("OF", "NUM")
     number = r.take("NUM")
     r.skip(*_NOUNS) if number is not None and not r.at("EVERY_SYMBOL", ahead=1) else None
     r.take("USE") if r.at(*_SIDES, "ABOVE", "BELOW", ahead=1) else None
@@ -102,6 +106,7 @@ def _count(r: Reader, t: Turning, number: float, first: int) -> bool:
 def universe(r: Reader, t: Turning) -> bool:
     """AAPL, MSFT and IBM; the nine sector funds XLB, XLE …; QQQ against EFA."""
     with r.trying() as attempt:
+        r.take("EITHER") if r.at("SYMBOL", ahead=1) else None  # one of SPY or TLT
         number = r.take("NUM")
         r.skip(*_NOUNS, "TRADE") if number is not None or r.at("SYMBOL", "COLON", ahead=1) else None
         r.take("COLON")

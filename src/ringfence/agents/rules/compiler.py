@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ringfence.agents.rules.asides import unused_line, without_talk
 from ringfence.agents.rules.collected import Collected
-from ringfence.agents.rules.complements import no_longer
+from ringfence.agents.rules.complements import lasts, no_longer
 from ringfence.agents.rules.day_end import out_by
 from ringfence.agents.rules.daynames import NOTICE, on_named_days
 from ringfence.agents.rules.facts import owned, set_apart
@@ -216,8 +216,10 @@ def _signals(reader: Reader) -> Description | str | None:
 def assemble(r: Reader, said: Collected) -> Description | str:
     """One description of all that was said, or what is missing for it to be a strategy."""
     if not said.entries and all(not isinstance(one.when, Not) for one in said.sided):
-        said.held += [] if said.exits else [one.when for one in said.sided]  # long only when it is above its average
-        said.entries, said.sided = said.sided, []  # buy only on Mondays, sell on Fridays
+        if not said.exits and all(lasts(one.when) for one in said.sided):
+            said.held += [one.when for one in said.sided]  # long only when …: and else not
+        if said.exits or said.held:
+            said.entries, said.sided = said.sided, []  # buy only on Mondays, sell on Fridays
     if not said.entries and said.ordered and [one.when for one in said.ordered] == said.filters:
         said.entries, said.filters = said.ordered, []
     if not said.entries:

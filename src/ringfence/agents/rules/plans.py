@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from ringfence.agents.rules.pairs import pair
 from ringfence.agents.rules.portfolio import allocation
-from ringfence.agents.rules.reader import Reader
+from ringfence.agents.rules.reader import Question, Reader
 from ringfence.agents.rules.rotation import rotation
 from ringfence.agents.rules.switching import switch, switches
 from ringfence.agents.rules.tokens import Token
@@ -48,12 +48,24 @@ def kinds_of_plan(tokens: Sequence[Token]) -> Iterator[Plans | None]:
         yield allocation
     yield None
     yield switch
+    yield _each_timed
 
 
 def _ranked(r: Reader) -> Description | None:
     made = rotation(r)
     own = made is not None and isinstance(made.plan, Rotation) and not made.plan.rank.symbol
     return made if own else None  # each is ranked by its own line
+
+
+def _each_timed(r: Reader) -> Description | None:
+    """20 % each in A, B, C, D and E; at month end any that is under its average goes to cash."""
+    try:
+        made = rotation(r)
+    except Question:
+        return None
+    plan = made.plan if made is not None else None
+    whole = isinstance(plan, Rotation) and made is not None and plan.count == len(made.symbols)
+    return made if whole and isinstance(plan, Rotation) and plan.only is not None else None
 
 
 def _opposed(tokens: Sequence[Token]) -> bool:

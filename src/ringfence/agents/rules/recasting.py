@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ringfence.agents.rules.phrases import PHRASES
+from ringfence.agents.rules.plan_turns import PLAN_TURNS
 from ringfence.agents.rules.turns import TURNS
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ _TOMORROW = "NEXT_DAY=next day/following day/next session/next trading day/next 
 _SPANS = "WEEK|MONTH|QUARTER|YEAR"
 
 _TWO = "RSI|MFI|CCI|ADX|ROC|MOMENTUM|STOCHASTIC|WILLIAMS|SMA|EMA|PERCENT_K|PERCENT_D"
-_DAY = "MONDAY|TUESDAY|WEDNESDAY|THURSDAY|FRIDAY|SATURDAY|SUNDAY"
 
 # What a run of tokens is, and what it becomes. An element is kinds with | between, each with the texts it may have
 # after =; `?` makes it optional, `>` only looks ahead, `<` only looks back. What it becomes: kinds, or the number of an
@@ -222,15 +222,6 @@ _RULES = (
     ("<NUM STRATEGY=simple >STOP_MARK|,|END", ""),  # golden cross, 50/200 simple
     # Every day that SPY closes 1 % lower, buy: a rule, and no schedule
     ("<STOP_MARK|END DAILY=every day/each day/any day SYMBOL|IT >CLOSES|IS|FALLS|RISES|CROSS|GAP|MOVES", "WHEN 3"),
-    # Only on Tuesdays: if …; each Monday that SPY is above …; closed lower that day; out the following Monday
-    (f"BUY|TRADE IN? SYMBOL ONLY ON {_DAY} COLON >WHEN", "TRADE 3 STOP_MARK TRADE 4 5 6 STOP_MARK"),
-    (f"<STOP_MARK|END|COLON ON? {_DAY} ONLY COLON|, >WHEN|BUY|SHORT", "TRADE ONLY ON 3 STOP_MARK"),
-    (f"<CLOSE ABOVE|BELOW {_DAY} CLOSE BY NUM PERCENT OR_MORE", "IS AT_LEAST 6 7 2 3 4"),
-    (f"EVERY {_DAY}|DAY SYMBOL|IT IS|CLOSES ABOVE|BELOW", "1 2 WHEN 3 4 5"),
-    (f"ON? EVERY {_DAY} >CLOSES", "2 3 WHEN IT"),
-    ("FALLS|RISES DAY=day >,|AND|THEN|BUY|END|STOP_MARK", "1"),
-    (f"STRATEGY=following >{_DAY}", "NEXT"),
-    ("<SYMBOL|,|COLON|END|STOP_MARK LONG_ONLY=long only >ON", "BUY"),
 )  # fmt: skip
 
 
@@ -249,9 +240,8 @@ class _Element:
 
 @cache
 def _rules() -> tuple[tuple[tuple[_Element, ...], tuple[str, ...]], ...]:
-    return tuple(
-        (tuple(map(_element, _elements(said))), tuple(becomes.split())) for said, becomes in (*_RULES, *TURNS, *PHRASES)
-    )
+    rules = (*_RULES, *TURNS, *PHRASES, *PLAN_TURNS)
+    return tuple((tuple(map(_element, _elements(said))), tuple(becomes.split())) for said, becomes in rules)
 
 
 def _elements(said: str) -> list[str]:

@@ -9,7 +9,7 @@ from ringfence.agents.rules.filters import filtered, instead
 from ringfence.agents.rules.parts import each_part
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.schedules import merged
-from ringfence.trade.description.model import AllOf, Description, OnSchedule, Rotation
+from ringfence.trade.description.model import AllOf, Description, Line, OnSchedule, Rotation
 
 # Words that say nothing more than that it rotates.
 _PLAIN = (
@@ -28,6 +28,9 @@ def rotation(r: Reader) -> Description | None:
         start = r.i
         if not _rotating(r, t) or r.i == start:
             return None
+    if t.rank is None and t.filters and t.rebalance and not t.count and t.said.symbols:
+        t.rank, t.count = Line(name="close"), len(t.said.symbols)  # each of them while it is above its average
+        t.chosen_first = False
     if t.rank is None:
         raise r.ask("ranked by what?", ["by 126-bar return", "by 20-bar volatility", "by 14-bar RSI"], first)
     if t.rebalance is None:
@@ -117,7 +120,7 @@ def _until_next(r: Reader, t: Turning) -> bool:
         if not r.take("UNTIL", "FOR") and not (r.i and r.peek(-1).kind == "SELL"):
             return False
         r.take("NEXT")
-        next_one = r.peek(-1).kind == "NEXT"
+        next_one = r.peek(-1).kind in ("NEXT", "FOR")
         if r.take("REBALANCE") or r.take_all("NEXT_DAY", "REBALANCE"):
             attempt.keep()
             return True

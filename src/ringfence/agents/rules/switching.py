@@ -41,7 +41,7 @@ _VERBS = (
     "HOLD", "BUY", "LONG", "ROTATE", "INVEST", "IS", "IN", "USE", "IT", "ALL_IN", "MOVES", "TO", "POSITION", "TURNS",
     "EVERY", "OF", "EQUITY",
 )  # fmt: skip
-_CASH = ("EXIT", "EQUITY", "NOTHING")
+_CASH = ("EXIT", "EQUITY", "NOTHING", "NO_POSITION")
 _EVERY: dict[str, Period] = {"1d": "day", "1w": "week", "1mo": "month"}
 _TITLES = ("STRATEGY", "PLEASE", "TITLE")
 _RANKS = {"TOP", "BOTTOM", "RANKED", "HIGHEST", "LOWEST"}
@@ -53,6 +53,7 @@ class _Switching:
     held: tuple[str, ...] = ()  # while it holds; none is cash
     other: tuple[str, ...] | None = None  # where it does not
     when: OnSchedule | EveryBars | None = None
+    replaced: str = ""  # what it says is not held while the rule holds
     unless: bool = False  # the rule says when it is not held
 
 
@@ -95,6 +96,10 @@ def switch(r: Reader) -> Description | None:
         elif not _clause(r, s) and not _remark(r):
             return None
         if r.i == start:
+            return None
+    if s.replaced:
+        s.other = (s.replaced,) if s.other is None else s.other
+        if s.replaced not in s.other:
             return None
     if s.rule is None or s.other is None or s.held == s.other or any(isinstance(p, Cross) for p in _parts(s.rule)):
         return None
@@ -200,6 +205,9 @@ def _holding(r: Reader, s: _Switching, made: Condition | str | None = None) -> t
             r.it = Line(name="close")
             r.take("EQUALLY")
             r.take("INSTEAD") if r.peek().text == "instead" else None
+            if r.at("INSTEAD") and r.at("SYMBOL", ahead=1):
+                s.replaced = r.peek(1).text  # TLT instead of SPY
+                r.take_all("INSTEAD", "SYMBOL")
             attempt.keep()
             return tuple(said.symbols)
     with r.trying() as attempt:
