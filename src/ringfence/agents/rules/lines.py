@@ -47,7 +47,7 @@ def line(r: Reader, against: Line | None = None, side: str = "") -> Line | None:
         if made is None:
             if symbol:
                 attempt.keep()
-                return _finish(r, Line(name="close", symbol=_other(r, symbol)), before=before)
+                return _finish(r, Line(name="close", symbol=_other(r, symbol)), against, before=before)
             return None
         if earlier is not None and not before and made.name not in ("highest", "lowest", "donchian"):
             return None  # the previous 20-day high is the 20-day high; the previous 20-day average is another line
@@ -63,7 +63,7 @@ def line(r: Reader, against: Line | None = None, side: str = "") -> Line | None:
             made = replace(made, ago=0)
         if before and earlier is not None and _of_day(r, made, earlier.text):
             made, before = replace(made, timeframe="1d"), False
-        made = _finish(r, made, before=before)
+        made = _finish(r, made, against, before=before)
         attempt.keep()
         return made
 
@@ -291,7 +291,7 @@ def _behind(r: Reader) -> int | None:
     return None
 
 
-def _finish(r: Reader, made: Line, *, before: bool) -> Line:
+def _finish(r: Reader, made: Line, against: Line | None, *, before: bool) -> Line:
     """What may follow a line: of the volume, of SPY, on the weekly chart, 3 bars ago."""
     r.skip("LINE")
     _said_again(r, made)
@@ -308,7 +308,8 @@ def _finish(r: Reader, made: Line, *, before: bool) -> Line:
         r.take("OF", "FOR", "ON")
         symbol = r.take("SYMBOL")
         assert symbol is not None
-        made = replace(made, symbol=_other(r, symbol.text))
+        beside = against is not None and against.symbol != ""
+        made = replace(made, symbol=symbol.text if beside else _other(r, symbol.text))
     if r.at("OF") and r.at("PREVIOUS", ahead=1) and not r.at("NUM", ahead=2):
         r.take("OF")
         word = r.take("PREVIOUS")

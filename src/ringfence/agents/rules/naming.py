@@ -164,7 +164,7 @@ def _described(tokens: list[Token]) -> list[Token]:
                 first -= 1
             if first < len(made):
                 while first and made[first - 1].kind in ("UNKNOWN", "CANNOT_INDEX", "DOLLARS"):
-                    if _follows_name(made, first - 1):
+                    if _follows_name(made, first - 1) or made[first].text in ("ticker", "symbol", "instrument"):
                         break
                     first -= 1
                 if made[first].kind == "DOLLARS" and first and made[first - 1].kind == "NUM":

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from ringfence.trade.description.catalogue import KINDS, PRICES
+from ringfence.trade.description.lines import own_named
 from ringfence.trade.description.model import (
     AllIn,
     Allocation,
@@ -70,6 +71,7 @@ def echo(description: Description) -> str:
     """Sentences, each of which the offline author understands."""
     plan = description.plan
     if isinstance(plan, Signals):
+        plan = own_named(plan, description.symbols[0]) if len(description.symbols) == 1 else plan
         said = [*_universe(description), *_signals(plan)]
     elif isinstance(plan, Allocation):
         said = [_allocation(plan, description), *_rebalance(plan.rebalance)]

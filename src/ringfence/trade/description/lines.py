@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
-from ringfence.trade.description.model import Line
+from ringfence.trade.description.model import Compare, Cross, Line
 
 T = TypeVar("T")
 
@@ -39,4 +39,16 @@ def map_lines(part: T, change: Callable[[Line], Line]) -> T:
     if is_dataclass(part) and not isinstance(part, type):
         changed = {f.name: map_lines(getattr(part, f.name), change) for f in fields(part)}
         return replace(part, **changed)
+    return part
+
+
+def own_named(part: T, own: str) -> T:
+    """With the name of what is traded where a line of it is held against another's: there it must be said."""
+    if isinstance(part, (Compare, Cross)):
+        named = {line.symbol for line in lines_of(part)}
+        return map_lines(part, lambda line: replace(line, symbol=line.symbol or own)) if len(named) > 1 else part
+    if isinstance(part, tuple):
+        return tuple(own_named(item, own) for item in part)  # type: ignore[return-value]
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{f.name: own_named(getattr(part, f.name), own) for f in fields(part)})
     return part
