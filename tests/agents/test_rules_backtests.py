@@ -190,6 +190,17 @@ def test_the_trades_of_a_weekly_cross_with_a_margin(sandbox: Sandbox) -> None:
     assert shown(tried(sandbox, said, bars)) == expected
 
 
+def test_a_cross_of_a_line_of_coarser_bars_is_one_of_the_bar_before(sandbox: Sandbox) -> None:
+    """On both days the line is that of the last week: the one of the week before has nothing to do with it."""
+    said = "Buy when the close crosses above the weekly close, sell when the close is below 0.98 times the weekly close"
+    bars = sample("GOOG")
+    close, week = columns(bars)["close"], np.array(weekly(bars, "GOOG")["close"])
+    before = np.concatenate([[np.nan], close[:-1]])
+    expected = entered_and_left(bars, "GOOG", (before < week) & (close > week), close < 0.98 * week)
+    assert len(expected) > 20
+    assert shown(tried(sandbox, said, bars)) == expected
+
+
 @pytest.mark.parametrize(
     "said",
     [

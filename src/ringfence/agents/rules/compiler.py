@@ -39,15 +39,18 @@ from ringfence.trade.description.model import (
     Exit,
     FixedCash,
     FixedShares,
+    Guards,
     InHours,
     Line,
     MonthDays,
     Not,
     OnSchedule,
     OnWeekdays,
+    PercentOfEquity,
     RiskCash,
     RiskPerTrade,
     Signals,
+    Sizing,
     VolatilityTarget,
 )
 
@@ -282,10 +285,8 @@ def assemble(r: Reader, said: Collected) -> Description | str:
         return "the parts to sell are more than the whole: make them add up to 100 % at most"
     if len([e for e in exits if e.portion < 100]) > 1:
         return "only one part can be sold by a rule; give the others a gain, for example sell half at 5 %"
-    adds = said.adds or (
-        isinstance(sizing, (FixedCash, FixedShares))
-        and (any(_scheduled(e.when) for e in entries) or (said.kept and _each_time(r)))
-    )
+    adds = said.adds or _bought_again(sizing, entries, exits, guards)
+    adds = adds or (said.kept and isinstance(sizing, (FixedCash, FixedShares)) and _each_time(r))
     plan = Signals(entries=tuple(entries), exits=tuple(exits), guards=guards, sizing=sizing, adds=adds)
     told = not_so(said, plan, 0 if said.every and not symbols else len(symbols) or 1)
     if told:
@@ -345,6 +346,21 @@ def _both_end(entries: list[Entry], exits: list[Exit], bare: Sequence[Condition]
         if not covered or dated:
             exits.append(Exit(side="short", when=when))
     return True
+
+
+def _bought_again(sizing: Sizing, entries: Sequence[Entry], exits: Sequence[Exit], guards: Guards) -> bool:
+    """$500 every Monday, 5 % of the equity every Monday: each time, where it is not out of it by then."""
+    if not any(_scheduled(entry.when) for entry in entries):
+        return False
+    if isinstance(sizing, (FixedCash, FixedShares)):
+        return True
+    plain = all(not isinstance(entry.when, AllOf) for entry in entries)  # by nothing but the calendar
+    dated = any(not _scheduled(one.when) for one in exits) and all(
+        not isinstance(one.when, (OnWeekdays, InHours, OnSchedule, EveryBars, MonthDays)) for one in exits
+    )
+    never = not exits and guards == Guards()
+    lasting = never or (plain and dated and not guards.time_stop_bars)
+    return isinstance(sizing, PercentOfEquity) and lasting
 
 
 def _scheduled(when: Condition) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.arriving import side_of
-from ringfence.agents.rules.calendar import calendar
+from ringfence.agents.rules.calendar import DAYS, calendar
 from ringfence.agents.rules.complements import no_longer
 from ringfence.agents.rules.conditions import all_of, condition, opposite
 from ringfence.agents.rules.lines import line
@@ -166,3 +166,18 @@ def at_line(r: Reader, side: Side) -> Condition | None:
         up = made.part == "upper" if made.part in ("upper", "lower") else came == "below" if came else side == "long"
         column = Line(name="high" if up else "low")
         return Compare(left=column, level="at_least" if up else "at_most", right=made)
+
+
+def limited(r: Reader, first: int) -> bool:
+    """take profit at 10 %, but not on Fridays; sell when it falls 10 % each day: said of the exit, and not of entries.
+
+    Where the sentence has an entry before it, the days are those of the entry.
+    """
+    at = 0
+    while r.at(",", "AND", ahead=at):
+        at += 1
+    if not at and r.peek().text in ("each day", "every day"):
+        return True
+    begin = max((n for n in range(first) if r.tokens[n].kind == "STOP_MARK"), default=-1)
+    alone = not any(token.kind in ("BUY", "SHORT", "LONG", "TRADE") for token in r.tokens[begin + 1 : r.i])
+    return alone and r.at("NOT", "ONLY", ahead=at) and r.at("ON", *DAYS, ahead=at + 1)

@@ -12,7 +12,7 @@ from ringfence.agents.rules.exit_rules import at_line, rule
 from ringfence.agents.rules.gains import reached
 from ringfence.agents.rules.guards import guard
 from ringfence.agents.rules.lasting import after_bars, listed_bars
-from ringfence.agents.rules.parts import is_rest, portion_of
+from ringfence.agents.rules.parts import is_rest, only_once, portion_of, whole_at_end
 from ringfence.agents.rules.reader import Reader
 from ringfence.trade.description.model import (
     Condition,
@@ -95,6 +95,7 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
         return False
     if before is not None:
         said.bare += [before] if bare else []
+        only_once(r, portion, [before], first)
         return _add(said, before, side, portion)
     if both:
         return portion is None and leave_both(r, said)
@@ -108,6 +109,7 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
         side,
         line=line,
     )
+    only_once(r, portion, found, first)
     if found and bare:
         said.bare.append(any_of(found))
     if found:
@@ -339,6 +341,8 @@ def _measured(
     with r.trying() as attempt:
         bars = after_bars(r) or (listed_bars(r) if listed else None)
         if bars is not None and portion is None:
+            if rest:
+                whole_at_end(r, first)
             attempt.keep()
             if_unmet(r, said, first)
             return said.guards.set(r, "time_stop_bars", bars, first)

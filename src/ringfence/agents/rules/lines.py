@@ -42,6 +42,7 @@ def line(r: Reader, against: Line | None = None, side: str = "") -> Line | None:
         earlier = r.take("PREVIOUS")
         before = earlier is not None and not (r.at("NUM") and earlier.text in _WINDOWS)
         frame = _adjective(r)
+        frame = frame or _of_a_day(r)
         coarse = "" if frame or symbol else _own_bars(r, against)
         made = _coarser(r, coarse, against, side) if coarse else _named(r, against, side)
         if made is None:
@@ -75,6 +76,12 @@ _DAYS_BEFORE = ("yesterday", "yesterdays", "day before", "previous day", "prior 
 def _of_day(r: Reader, made: Line, word: str) -> bool:
     """Yesterday's high on bars of minutes: of the last day that is over, which is what coarser bars show."""
     return word in _DAYS_BEFORE and made.name in PRICES and minutes(r.timeframe) < minutes("1d") and not made.timeframe
+
+
+def _of_a_day(r: Reader) -> str:
+    """the daily close on bars of minutes: of the last day that is over."""
+    daily = r.peek().text in ("daily close", "day close", "end of day price", "eod price", "eod close")
+    return "1d" if daily and minutes(r.timeframe) < minutes("1d") else ""
 
 
 _FRAME_UNITS = {"1w": "WEEK", "1mo": "MONTH"}
@@ -182,6 +189,8 @@ def _simple(r: Reader, kind: str, given: int | None, text: str) -> Line:
     first = r.i
     if kind == "VWAP" and minutes(r.timeframe) < minutes("1d") and not r.at("(", "NUM", "OF", "IN", "ABOVE"):
         r.notices.append("VWAP is that of the session, as is customary within a day")
+        if r.i > 1 and r.peek(-2).kind in ("WEEKLY", "MONTHLY"):
+            raise r.ask("VWAP is that of a day, and of no longer time", ["VWAP"], r.i - 1)
         return usual_line("session_vwap")
     if made.values:
         made = settings(r, made)

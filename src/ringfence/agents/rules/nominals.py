@@ -8,7 +8,7 @@ from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.movements import span
 from ringfence.agents.rules.reader import Attempt, Reader, percent, period
 from ringfence.agents.rules.scales import scale
-from ringfence.agents.rules.settings import COLUMNS
+from ringfence.agents.rules.settings import COLUMNS, NAMES
 from ringfence.trade.description.catalogue import usual_line
 from ringfence.trade.description.lines import map_lines
 from ringfence.trade.description.model import (
@@ -141,7 +141,8 @@ def _long(r: Reader) -> int | None:
     first = r.i
     with r.trying() as attempt:
         r.take("SINGLE")
-        if token := r.take("DAILY", "WEEKLY", "MONTHLY"):
+        named = r.at(*NAMES, ahead=1) and not r.at(*_WAYS, "ROC", ahead=1)  # the daily RSI on bars of an hour
+        if not named and (token := r.take("DAILY", "WEEKLY", "MONTHLY")):
             attempt.keep()
             unit = {"DAILY": "DAY", "WEEKLY": "WEEK", "MONTHLY": "MONTH"}[token.kind]
             return r.bars(1, unit, first)

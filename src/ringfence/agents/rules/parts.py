@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ringfence.agents.rules.reader import Reader, percent
+from ringfence.trade.description.model import Condition, EveryBars, OnSchedule
 
 if TYPE_CHECKING:
     from ringfence.agents.rules.collected import Collected
@@ -99,3 +101,20 @@ def is_rest(r: Reader, said: Collected) -> bool:
     if named is None or abs(100 - gone - named) < 1:
         return True
     return bool(words) and words[-1] == "half"  # half of it, whatever that is
+
+
+def whole_at_end(r: Reader, first: int) -> None:
+    """the other half after 20 days: what of the first, where its gain has not come by then? The rest is all of it."""
+    said = r.tokens[first : r.i]
+    if any(word in token.text for token in said for word in _SHARE_WORDS) or any(t.kind == "PERCENT" for t in said):
+        raise r.ask(
+            "and the first part, where its gain has not come by then?",
+            ["sell half at 10 %, and whatever is left after 20 days"],
+            first,
+        )
+
+
+def only_once(r: Reader, portion: float | None, when: Sequence[Condition], first: int) -> None:
+    """sell 10 % each day: a part of a position is sold once."""
+    if portion is not None and any(isinstance(one, (OnSchedule, EveryBars)) for one in when):
+        raise r.ask("a part is sold once, and not again and again", ["sell half when RSI is above 70"], first)

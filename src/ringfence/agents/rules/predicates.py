@@ -17,7 +17,7 @@ from ringfence.agents.rules.relations import dated, outdone, slope, sloped
 from ringfence.agents.rules.scales import closes_there, fitting, line_in, plain
 from ringfence.agents.rules.settings import BANDS, NAMES
 from ringfence.agents.rules.verbs import broken, crossing, level
-from ringfence.trade.description.catalogue import KINDS, PRICES
+from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
@@ -25,7 +25,6 @@ from ringfence.trade.description.model import (
     Compare,
     Condition,
     Cross,
-    Level,
     Line,
     Not,
     Number,
@@ -181,25 +180,12 @@ def _verb(r: Reader, left: Operand, first: int, *, pronoun: bool) -> Condition |
             made = read(r, left, first)
             if made is not None:
                 attempt.keep()
-                made = _since_before(r, where(r, _of_coarser(_remember(r, made, left, first, pronoun=pronoun))))
+                made = _since_before(r, where(r, _remember(r, made, left, first, pronoun=pronoun)))
                 made = dated(r, made)
                 if getattr(left, "name", "") == "close" and isinstance(made, (Compare, Cross)):
                     made = replace(made, left=left) if r.take("CLOSING_BASIS") else made
                 return Not(part=made) if negated else made
     return None
-
-
-def _of_coarser(made: Condition) -> Condition:
-    """breaks above yesterday's high, on bars of minutes: over it now, and on the bar before not over the same one."""
-    if not isinstance(made, Cross) or made.direction == "either" or not isinstance(made.left, Line):
-        return made
-    right = made.right
-    if not isinstance(right, Line) or right.name not in PRICES or right.timeframe != "1d" or made.left.timeframe:
-        return made
-    before = replace(made.left, ago=made.left.ago + 1)
-    level: Level = "at_most" if made.direction == "above" else "at_least"
-    now = Compare(left=made.left, level=made.direction, right=right)
-    return AllOf(parts=(now, Compare(left=before, level=level, right=right)))
 
 
 def _since_before(r: Reader, made: Condition) -> Condition:

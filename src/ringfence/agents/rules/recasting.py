@@ -19,6 +19,7 @@ _GOES_ON = f"{_ENDS}|AT|ON|AFTER|BY|IN|UNTIL|FOR|UNLESS|NEXT_OPEN|EVERY|FRIDAY|M
 _IS = "IS|MOVES=gets/get/got|TURNS=gets"
 _OWN = "POSITION|TRADE=trade/trades|LONG|EVERY_SYMBOL"
 _ALL = "ANYTHING|ALL_IN=everything"
+_TRADED = f"{_ENDS}|PER_TRADE|ON|SINCE_ENTRY|FROM|SELL|EXIT"
 _DOES = "BUY=buys/enters/purchases/goes long|SELL=sells|EXIT=exits/leaves|COVER=covers"
 _INDICES = ("MFI", "RSI", "CCI", "ADX")
 _CLOSED = "CLOSES=closed|SELL=sold|EXIT=exited/liquidated/flattened/unwound|COVER=covered"
@@ -125,7 +126,11 @@ _RULES = (
     ("STOP|TARGET|TRAIL SLASH >NUM", "1 ,"),  # 5 % SL / 10 % TP
     ("TRAIL , NUM PERCENT|ATR >END|STOP_MARK|,|(", "1 3 4"),
     ("STOP|TARGET|TRAIL ( NUM PERCENT|ATR )", "1 3 4"),
-    ("NOT IT LOSS ABOVE NUM PERCENT", "STOP 5 6"),  # don't let it lose more than 8 %
+    (f"NOT IT LOSS ABOVE NUM PERCENT >{_TRADED}", "STOP 5 6"),  # don't let it lose more than 8 %
+    (f"NOT TO? LOSS ABOVE NUM PERCENT >{_TRADED}", "STOP 5 6"),  # never lose more than 8 % on a trade
+    (f"NOT SINGLE? TRADE|POSITION MAY? LOSS ABOVE NUM PERCENT >{_TRADED}", "STOP 7 8"),
+    (f"NOTHING=no trade MAY? LOSS ABOVE NUM PERCENT >{_TRADED}", "STOP 5 6"),  # no trade may lose more
+    (f"<STOP_MARK|,|AND|END LOSS AT_MOST NUM PERCENT >{_TRADED}", "STOP 4 5"),  # lose no more than 8 % per trade
     ("<STOP_MARK|,|AND|END IS=stay/remain >UNTIL", "HOLD"),
     ("<STOP_MARK|,|AND|END|THEN MOVES=go/gone >WHEN", "EXIT"),  # I let go when …, I'm gone when …
     ("POSITION|TRADE|IT IS HOLD >FOR|UNTIL", "HOLD"),

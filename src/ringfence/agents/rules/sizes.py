@@ -163,7 +163,7 @@ def _loss(r: Reader, said: _Said, *, spoken: bool, whole: bool) -> Sizing | None
     whose = said.amount.kind in ("SHARE", "CASH")  # of a bare 5 % it is not known of what
     capped = said.capped and ("PER_TRADE" in said.words or "TRADE" in said.words)
     capped = capped or ("MAX_LOSS" in said.before and whose)  # of a bare 5 % it is a stop
-    if not ((stopped and (whose or sized)) or (capped and (whose or "NOT" in said.words)) or (sized and lost)):
+    if not ((stopped and (whose or sized)) or (capped and whose) or (sized and lost)):
         return None
     return _at_stake(said.amount)
 

@@ -8,10 +8,11 @@ from ringfence.agents.rules.both_ways import closed
 from ringfence.agents.rules.breakouts import breakout, broken_out, channel
 from ringfence.agents.rules.calendar import hours, never_on
 from ringfence.agents.rules.collected import SEPARATORS, Collected, symbols
-from ringfence.agents.rules.complements import no_longer
+from ringfence.agents.rules.complements import lasts, no_longer
 from ringfence.agents.rules.conditions import all_of, condition
 from ringfence.agents.rules.crossovers import crossover, golden
 from ringfence.agents.rules.entering import entry, hold, prefixed, when_said
+from ringfence.agents.rules.exit_rules import limited
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import guard
 from ringfence.agents.rules.headings import heading, usual_settings
@@ -61,7 +62,8 @@ def statements(r: Reader) -> Collected | None:
         asked = len(said.filters) + len(said.sided)
         if not statement(r, said) or r.i == first:
             return None
-        if r.at("WHEN", "UNLESS") and (len(said.exits), said.guards.made()) != (exits, guards):
+        left = (len(said.exits), said.guards.made()) != (exits, guards)
+        if left and (r.at("WHEN", "UNLESS") or limited(r, first)):
             return None  # exit after 5 days if …: a proviso of the exit begins no rule of its own
         if 0 < entered < len(said.entries) and 0 < named < len(said.symbols):
             raise r.ask("one rule for one instrument, and another for another", ["write a strategy for each"], first)
@@ -251,6 +253,8 @@ def _otherwise(r: Reader, said: Collected) -> bool:
         return False
     r.skip("IT", "POSITION", "OTHERWISE")
     sides = {one.side for one in said.entries} or {"long"}
+    if said.exits and not lasts(r.entry):
+        return True  # after a cross, until the exit that was named
     if len(sides) == 1:
         said.exits.append(Exit(side="long", when=no_longer(r.entry)))
         return True

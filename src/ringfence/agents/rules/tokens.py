@@ -232,6 +232,7 @@ def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
         for t, after in zip(tokens, [*tokens[1:], None], strict=False)
         if not (t.kind in _WORDS and t.text in lexicon().fillers and t.text not in known)
         or (t.text in _GIVES and after is not None and after.text == "up")
+        or (t.text == "make" and after is not None and after.kind in ("MONEY", "NUM"))
     ]
     made: list[Token] = []
     i = 0

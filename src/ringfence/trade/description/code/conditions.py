@@ -179,10 +179,16 @@ class Expressions:
         return f"({' and '.join(self._steps(what, what.direction))})"
 
     def _steps(self, what: Cross, direction: str) -> list[str]:
-        """On which side it was on the bar before, and where it is now."""
+        """On which side it was on the bar before, and where it is now.
+
+        Beside a line of its own bars, one of coarser bars is the same on both: the one before it is of another day.
+        """
         before, now = ("<", ">") if direction == "above" else (">", "<")
+        mixed = _is_mixed(what)
+        left, right = (0 if mixed and _bars_of(side) else 1 for side in (what.left, what.right))
         return [
-            f"{self.value(what.left, what.right, back=back)} {sign} {self.value(what.right, what.left, back=back)}"
+            f"{self.value(what.left, what.right, back=left * back)} {sign} "
+            f"{self.value(what.right, what.left, back=right * back)}"
             for back, sign in ((1, before), (0, now))
         ]
 
@@ -288,6 +294,18 @@ def month_days(what: MonthDays, functions: set[str]) -> str:
 
 def _is_plain(what: Cross) -> bool:
     """Whether it is between two series as they are now, or a series and a number: what `crossover` takes."""
-    return all(
+    return not _is_mixed(what) and all(
         isinstance(side, Number) or (isinstance(side, Line) and not side.ago) for side in (what.left, what.right)
     )
+
+
+def _is_mixed(what: Cross) -> bool:
+    """Whether one line is of coarser bars, and the other is not."""
+    sides = [side for side in (what.left, what.right) if not isinstance(side, Number)]
+    return len({bool(_bars_of(side)) for side in sides}) == 2
+
+
+def _bars_of(side: Operand) -> str:
+    """The coarser bars it is of."""
+    line = side if isinstance(side, Line) else getattr(side, "line", None)
+    return line.timeframe if line is not None else ""
