@@ -138,6 +138,10 @@ def band(r: Reader, given: int | None, side: str) -> Line | None:
         r.take("BAND")
         r.take("LINE") if r.at("(", ahead=1) else None
         made = channel_settings(r, made)
+        over = r.at("END", "STOP_MARK", ",", "AND", "OR", "THEN", "USE", ahead=1)
+        if given is None and made.name == "donchian" and where is not None and r.at("NUM") and over:
+            made = replace(made, values=(r.peek().value,))  # the upper Donchian 55
+            r.take("NUM")
         if given is not None and made.values[0] != given:
             raise r.ask(f"two periods for the {KINDS[made.name].english}", ["say one of them"], first)
         part = (

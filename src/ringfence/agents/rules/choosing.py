@@ -52,6 +52,8 @@ def is_choice(r: Reader) -> bool:
         return r.at(*_SIDES, ahead=3) or _higher(r, 3)
     if r.at("NUM") and r.at("ABOVE", "BELOW", ahead=2) and r.at("USE", ahead=1):
         return _higher(r, 2)
+    if r.at("NUM") and r.at("HIGHEST", "LOWEST", ahead=1):
+        return r.at("END", "STOP_MARK", ",", "USE", "AND", ahead=2)
     return r.at("NUM") and r.at("TOP", "BOTTOM", "STOCKS", "OF", "AMONG", "EVERY_SYMBOL", "USE", "EQUITY", ahead=1)
 
 
@@ -80,7 +82,8 @@ def choice(r: Reader, t: Turning) -> bool:
         t.highest = side.kind in ("TOP", "HIGHEST", "ABOVE")
     r.skip(*_NOUNS)
     ranked = rank(r, t)
-    if side is not None and side.kind in ("HIGHEST", "LOWEST") and not ranked:
+    by_rank = t.rank is not None and r.at("END", "STOP_MARK", ",", "USE", "AND")  # rank by …, and hold the two lowest
+    if side is not None and side.kind in ("HIGHEST", "LOWEST") and not ranked and not by_rank:
         r.i = first
         return False
     if side is not None and side.kind in ("ABOVE", "BELOW") and t.rank is None:

@@ -52,7 +52,7 @@ def crossover(r: Reader, said: Collected) -> bool:
     found = pair_of_averages(r) or two_averages(r) or _own_cross(r)
     if found is None or not r.take("CROSS"):
         return False
-    r.skip("STRATEGY", "TITLE")
+    r.skip("STRATEGY", "TITLE", "INDEPENDENTLY")
     if r.take("ON", "FOR", "IN", "OF") and not symbols(r, said):
         return False
     frame(r, bare=True)

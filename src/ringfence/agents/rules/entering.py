@@ -165,10 +165,10 @@ def _ordered(r: Reader) -> bool:
 
 def _order_apart(r: Reader) -> bool:
     """Momentum turns positive; go long with 15 % of capital: an order that says no time of its own."""
-    if r.peek().text != ";" or not r.at("BUY", "SHORT", "LONG", ahead=1):
+    if r.peek().text not in (";", ".") or not r.at("BUY", "SHORT", "LONG", ahead=1):
         return False
     ahead = 2
-    while not r.at("END", "STOP_MARK", ahead=ahead):
+    while not r.at("END", "STOP_MARK", ",", ahead=ahead):
         if r.at("WHEN", "ON", "EVERY", "UNLESS", "AFTER", "ABOVE", "BELOW", "AT", "IN", "CROSS", *NAMES, ahead=ahead):
             return False
         ahead += 1
@@ -200,7 +200,8 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
                 or _alone(r, said)
                 or (read and _set_off(r, said, first))
                 or (r.at("TRADE", "IS", "ABOVE", "BELOW", ahead=1) and r.take("EITHER"))  # any of them trading above …
-                or r.take("IT", "POSITION", "LONG", "STOCKS", "SHARES", "NEXT_OPEN", "EQUALLY", "PER_TRADE", "PRICE")
+                or r.take("IT", "POSITION", "LONG", "STOCKS", "SHARES", "NEXT_OPEN", "EQUALLY", "PER_TRADE")
+                or (r.peek(-1).kind != "COLON" and r.take("PRICE"))  # short: price below …, RSI above …
                 or (not r.at("SYMBOL", "COLON", ahead=1) and r.take("TRADE"))
                 or (r.peek().text == "each" and r.at("WHEN", ahead=1) and r.take("EVERY"))  # buy each when …
                 or (r.at("MONEY", "NUM", ahead=1) and once_more(r, said))

@@ -30,6 +30,10 @@ def reached(r: Reader, side: Side, *, listed: bool = False) -> Reached | None:
     word = r.take(*_LED)
     r.skip("IT", "PRICE", "POSITION", "IS", "MOVES", "TRADE", "CLOSE", "EITHER", "ITS")
     r.take("FIRST") if r.at("GAIN", ahead=1) else None
+    if r.at("TWICE", "TRIPLE") and r.peek().text[-1] in "ds" and r.at(*_OVER, ahead=1):
+        times = 2 if r.take("TWICE") else 3
+        r.take("TRIPLE")
+        return Reached(far=Distance(kind="percent", value=100.0 * (times - 1)), way="gain") if side == "long" else None
     named = r.take("GAIN", "LOSS", "RISES", "FALLS", "AGAINST_ME", "MAKES")
     r.skip("REACHES", "OF", "IS", "BY", "AT", "ABOVE", "AT_LEAST", "TO") if named else r.skip("REACHES", "AT_LEAST")
     sign = r.peek().text[:1] if r.at("NUM") else ""

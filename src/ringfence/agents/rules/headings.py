@@ -31,7 +31,9 @@ def heading(r: Reader, said: Collected) -> bool:
     if opening and r.at("USE") and r.at(*_LINES, "NUM", ahead=1):
         r.take("USE")  # use the 14-day RSI on SPY
     while True:
-        if _title(r, said):
+        if named and r.at("AND") and r.at("TITLE", ahead=1):
+            r.take_all("AND", "TITLE")  # Stochastic (14,3,3) and trend filter on CVX
+        elif _title(r, said):
             titled = True
         elif named and (_defaults(r) or _settings_after(r, said)):
             pass

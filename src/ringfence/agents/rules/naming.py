@@ -81,7 +81,21 @@ def _ticker(token: Token) -> bool:
 
 def appositions(tokens: list[Token]) -> list[Token]:
     """One token for an instrument that is named twice, by its ticker and by what it is called."""
+    tokens = _used_for(tokens)
     return _plain(_described(_bracketed(tokens)))
+
+
+def _used_for(tokens: list[Token]) -> list[Token]:
+    """Buy the S&P when …. Use SPY. One index or commodity, and a sentence that says by what it is traded."""
+    names = {token.text.split()[0].rstrip("0123456789- ").lower() for token in tokens if token.kind == "CANNOT_INDEX"}
+    kinds = ["STOP_MARK", *(token.kind for token in tokens), "STOP_MARK"]
+    used = [n for n in range(len(tokens)) if kinds[n : n + 4] == ["STOP_MARK", "USE", "SYMBOL", "STOP_MARK"]]
+    if len(names) != 1 or len(used) != 1:
+        return tokens
+    ticker = tokens[used[0] + 1]
+    return [
+        replace(ticker, start=token.start, end=token.end) if token.kind == "CANNOT_INDEX" else token for token in tokens
+    ]
 
 
 def _bracketed(tokens: list[Token]) -> list[Token]:

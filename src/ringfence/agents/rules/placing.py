@@ -23,18 +23,19 @@ def placed(tokens: Sequence[Token]) -> list[Token] | None:
     """The tokens with "on SPY" and "on hourly bars" before everything else, or None where nothing is to be moved."""
     rest, bars = _without_bars(tokens)
     rest, symbol = _without_symbol(rest)
-    if symbol is None and not bars:
+    if not symbol and not bars:
         return None
     mark = replace(tokens[0], kind="STOP_MARK", text=".", end=tokens[0].start)
-    first = [symbol, mark] if symbol is not None else []
+    first = [*symbol, mark] if symbol else []
     return [*first, *bars, *([mark] if bars else []), *rest]
 
 
-def _without_symbol(tokens: list[Token]) -> tuple[list[Token], Token | None]:
+def _without_symbol(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
     symbols = [token for token in tokens if token.kind == "SYMBOL"]
     if len({token.text for token in symbols}) != 1:
-        return tokens, None
+        return tokens, []
     made: list[Token] = []
+    bars: list[Token] = []
     moved = False
     n = 0
     while n < len(tokens):
@@ -48,11 +49,20 @@ def _without_symbol(tokens: list[Token]) -> tuple[list[Token], Token | None]:
             and (measured or after not in _VERBS)
         ):
             moved = True
-            n += 2
+            bars = bars or _bars_after(tokens[n + 2 :])
+            n += 2 + len(bars) * (tokens[n + 2 : n + 2 + len(bars)] == bars)
             continue
         made.append(tokens[n])
         n += 1
-    return (made, symbols[0]) if moved else (tokens, None)
+    return (made, [symbols[0], *bars]) if moved else (tokens, [])
+
+
+def _bars_after(tokens: Sequence[Token]) -> list[Token]:
+    """EMA(5) crosses above EMA(20) on GBPUSD 4h: …"""
+    kinds = [token.kind for token in tokens[:3]]
+    if kinds[:2] in (["NUM", "HOUR"], ["NUM", "MINUTE"]) and kinds[2:] in (["COLON"], [","], ["THEN"]):
+        return list(tokens[:2])
+    return list(tokens[:1]) if kinds[:1] == ["FRAME"] else []
 
 
 def _without_bars(tokens: Sequence[Token]) -> tuple[list[Token], list[Token]]:

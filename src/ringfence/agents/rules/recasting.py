@@ -33,7 +33,7 @@ _TWO = "RSI|MFI|CCI|ADX|ROC|MOMENTUM|STOCHASTIC|WILLIAMS|SMA|EMA|PERCENT_K|PERCE
 
 # What a run of tokens is, and what it becomes. An element is kinds with | between, each with the texts it may have
 # after =; `?` makes it optional, `>` only looks ahead, `<` only looks back. What it becomes: kinds, or the number of an
-# element that stays as it is.
+# element that stays as it is; a text after = has _ for blanks.
 _RULES = (
     ("BUY_AND_HOLD FOR NUM DAY|BAR|WEEK|MONTH|HOUR", "BUY AND HOLD 2 3 4"),
     ("BUY_AND_HOLD NUM DAY|BAR|WEEK|MONTH|HOUR", "BUY AND HOLD 2 3"),  # buy and hold 2 days
@@ -155,7 +155,22 @@ _RULES = (
     ("CROSS OF NUM DAY|BAR SMA|EMA|WMA|AVERAGE ABOVE|BELOW", "3 4 5 1 6"),
     ("CROSS OF SMA|EMA|WMA NUM ABOVE|BELOW", "3 4 1 5"),
     ("CROSS OF PRICE|CLOSE|MACD|PERCENT_K|TENKAN|RSI|PLUS_DI ABOVE|BELOW", "3 1 4"),
-    (", DEFAULTS ,? ON|FOR|IN SYMBOL", "4 5 1 2"),
+    (", DEFAULTS ,? ON|FOR|IN SYMBOL", "4 5"),
+    ("IT? CROSS BACK >STOP_MARK|,|END|OR|AND|THEN", "OPPOSITE=opposite_cross"),  # when it crosses back
+    # A 50-day versus 200-day crossover; the bottom three; the three least volatile; Ford, 10 % trailing stop
+    ("NUM DAY AGAINST NUM DAY CROSS", "1 SLASH 4 2 SMA 6"),
+    ("<END|STOP_MARK MOVES=run/running|PLEASE=run >NUM", ""),
+    ("LOWER=bottom >NUM", "BOTTOM"),
+    ("UNKNOWN=least UNKNOWN=volatile", "BOTTOM"),
+    ("NUM DAY|BAR STDEV OF DAILY? ROC", "1 2 VOLATILITY"),
+    ("<END|STOP_MARK SYMBOL NUM PERCENT|ATR STOP|TRAIL|TARGET", "2 , 3 4 5"),
+    ("<NUM , WHEN=any day|DAILY=every day/each day >STOP_MARK|END", ""),  # sell when RSI is above 60, any day
+    ("<STOP_MARK|,|END|AND AMONG=out of SYMBOL >WHEN", "EXIT 3"),
+    ("<LOW|HIGH|OPEN|CLOSE OF DAY_IS", "IS"),
+    ("<LOW|HIGH|OPEN|CLOSE OF DAY >BELOW|ABOVE|CROSS", ""),  # the low of the day under the 20 EMA
+    # The 5 EMA crosses the 20 EMA upward: long. Downward: short
+    ("<STOP_MARK CROSS? FALLS=downward/downwards COLON|, >SHORT|SELL|EXIT", "WHEN OPPOSITE=opposite_cross ,"),
+    ("<STOP_MARK CROSS? RISES=upward/upwards COLON|, >BUY|LONG|COVER", "WHEN OPPOSITE=opposite_cross ,"),
     ("VOLUME RISES=spike/surge/jump OF >TWICE|TRIPLE|NUM", "1 IS AT_LEAST"),
     ("VOLUME RISES=spike/surge/jump OF >AT_LEAST|ABOVE", "1 IS"),
     ("<)|ADX|RSI|MFI|CCI|PERCENT_K|PERCENT_D|WILLIAMS|STOCHASTIC AT NUM OR_MORE|OR_LESS", "IS 3 4"),
@@ -163,6 +178,7 @@ _RULES = (
     ("PERCENT SYMBOL SLASH >NUM", "1 2 AND"),  # 80 % VTI / 20 % BND
     # 1R = 2 ATR; 2N where N = ATR(20); a fixed 5 % stop; exit at 1.5R where the stop is 4 %
     ("NUM=1/one TIMES RISK EQUALS|IS|COLON >NUM|STOP", ""),
+    ("NUM AND=n ( ATR NUM )", "1 4 3 5 6"),  # 2N (ATR 20)
     ("NUM AND=n STOP WHEN=where AND=n IS|EQUALS|COLON ATR ( NUM )", "1 7 8 9 10 3"),
     ("NUM AND=n WHEN=where AND=n IS|EQUALS|COLON ATR ( NUM )", "1 6 7 8 9"),
     ("NUM AND=n STOP WHEN=where AND=n IS|EQUALS NUM DAY|BAR ATR", "1 7 8 9 3"),
@@ -325,4 +341,5 @@ def _made(tokens: list[Token], taken: dict[int, int], one: str, span: tuple[int,
     if one.isdigit():
         return tokens[taken[int(one)]]
     first, last = tokens[span[0]], tokens[span[1] - 1]
-    return replace(first, kind=one, text=one.lower(), start=first.start, end=last.end)
+    one, _, text = one.partition("=")
+    return replace(first, kind=one, text=text.replace("_", " ") or one.lower(), start=first.start, end=last.end)

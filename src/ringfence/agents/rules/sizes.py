@@ -124,6 +124,8 @@ def _ended(said: Sequence[Piece], at: int, *, whole: bool) -> bool:
     kinds += ["END"] * (2 - len(kinds))
     if kinds[0] in ("IN", "ON", "OF", "FOR") and kinds[1] in ("SYMBOL", "EVERY_SYMBOL"):
         return True
+    if kinds == ["EVERY", "NUM"] and not whole:
+        return True  # $150 every two weeks
     measured = kinds[0] in _MEASURING and any(piece.kind == "VOLATILITY" for piece in said[:at])
     return measured or kinds[0] in (_ENDS if whole else _GOES_ON)
 

@@ -43,7 +43,7 @@ from ringfence.agents.rules.wording import (
 )
 from ringfence.trade.description.model import Condition, Entry, Exit, Guards, Not
 
-_ORDERS = ("DASH", "THEN", "BUY", "LONG", "SHORT", "ALWAYS_IN")  # SOXL - buy when …, XLE long if …
+_ORDERS = ("DASH", "THEN", "GOLDEN_CROSS", "BUY", "LONG", "SHORT", "ALWAYS_IN")  # SOXL - buy when …, XLE long if …
 _SIDES = ("on both sides", "for both sides", "for both directions", "on either side", "for either side", "on each side")
 
 

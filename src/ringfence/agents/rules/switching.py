@@ -65,6 +65,8 @@ def switches(tokens: Sequence[Token]) -> bool:
     held = [t.text for verb, t in pairwise(tokens) if verb.kind in ("HOLD", "BUY") and t.kind == "SYMBOL"]
     if len(set(held)) == len(held) == 2 and kinds.count("WHEN") == 2:
         return True  # hold TQQQ when …; when it is below, hold TLT
+    if any(kinds[k : k + 4] == ["HOLD", "SYMBOL", "INSTEAD", "SYMBOL"] for k in range(len(kinds))):
+        return True
     for n, kind in enumerate(kinds):
         if kind != "OTHERWISE":
             continue

@@ -44,7 +44,8 @@ _PATTERN = re.compile(
     | (?P<WITH>(?i:w/o?)(?=[\s\d]))
     | (?P<FRAME>(?i:H1|H4|M1|M5|M15|M30|D1|W1)\b)
     | (?P<CASHTAG>\$[A-Za-z]{{1,6}}([.\-][A-Z]{{1,4}})?\b)
-    | (?P<NUM>(?<![\w.)%])[+\-]?(\d{{1,3}}(,\d{{3}})+|\d+)(\.\d+)?([kK]\b)?
+    | (?P<NUM>(?<![\w.,)%])\d{{1,3}}(?:[ \u00a0]\d{{3}})+(?=[ \u00a0]?(?i:dollars|euros?|usd|eur|pounds|gbp|shares|€)\b)
+        | (?<![\w.)%])[+\-]?(\d{{1,3}}(,\d{{3}})+|\d+)(\.\d+)?([kK]\b)?
         | (?<![\w.)%])[+\-]?\.\d+
         | (\d{{1,3}}(,\d{{3}})+|\d+)(\.\d+)?)
     | (?P<INDEXED>\[\d{{1,3}}\])
@@ -212,7 +213,7 @@ def _clock(text: str) -> str:
 
 
 def _value(text: str) -> float:
-    plain = text.replace(",", "")
+    plain = re.sub(r"[,\s]", "", text)
     if plain[-1:] in ("k", "K"):
         return _value(plain[:-1]) * 1000
     return float(plain) if "." in plain else int(plain)

@@ -112,7 +112,11 @@ def _same_right(r: Reader, left: Operand, side: str) -> Operand | None:
         "BUY", "SHORT", "LONG",
     )  # fmt: skip
     ended = ended or (r.at("FOR") and r.at("NUM", ahead=1))
-    return edge(r, r.right, side) if ended and left == r.it and r.right is not None else None
+    if ended and left == r.it and r.right is not None:
+        return edge(r, r.right, side)
+    parts = r.entry.parts if isinstance(r.entry, AllOf) else (r.entry,)
+    same = [part.right for part in parts if isinstance(part, Cross) and part.left == left]
+    return same[0] if ended and len(same) == 1 else None  # the line that the entry's cross was of
 
 
 def _or_more(r: Reader, left: Operand, right: Operand) -> Condition | None:
