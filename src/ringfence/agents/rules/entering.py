@@ -29,6 +29,8 @@ from ringfence.trade.description.model import (
     Entry,
     EveryBars,
     Exit,
+    FixedCash,
+    FixedShares,
     InHours,
     Not,
     OnSchedule,
@@ -267,7 +269,7 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
         made = each[0] if len(each) == 1 else AnyOf(parts=each)
     said.entries.append(Entry(side=side, when=made))
     mark(r, said, verb, first)
-    said.adds = said.adds or _contributes(verb.kind, made, said)
+    said.adds = said.adds or _contributes(verb.kind, made, said) or _gathers(verb.text, said)
     if side == "long" and verb.text in ("long", "be long", "stay long") and is_season(made):
         said.held.append(made)  # long in every month but September: and out in September
     said.headlines += said.entries[-1:] if r.at("COLON") else []
@@ -292,6 +294,11 @@ def _contributes(verb: str, when: Condition, said: Collected) -> bool:
     parts = when.parts if isinstance(when, AllOf) else (when,)
     dated = any(isinstance(part, (OnSchedule, EveryBars)) for part in parts)
     return verb in ("INVEST", "DCA") and isinstance(said.sizing, PercentOfEquity) and dated
+
+
+def _gathers(verb: str, said: Collected) -> bool:
+    """accumulate 10 shares whenever …: more each time."""
+    return verb.startswith("accumulat") and isinstance(said.sizing, (FixedCash, FixedShares))
 
 
 def _set_off(r: Reader, said: Collected, first: int) -> bool:

@@ -94,4 +94,52 @@ PHRASES = (
     ("BUY|SHORT|EXIT USE=with >PRICE|CLOSE|RSI|MACD|ADX|CCI|MFI", "1 WHEN"),
     (f"BUY=go long on/get long on/long on|SHORT=go short on >{_DAYS}", "1 ON"),
     ("ALL_TIME LONG|SHORT WHEN=while/whenever/when/as long as/so long as", "2 3"),
+    # The 10-day low gets taken out; the upper band of a 20-period, 2-deviation Bollinger; go long gold via GLD
+    ("MOVES=gets/got/get|TURNS=gets BROKEN", "IS 2"),
+    (
+        "UPPER|BELOW=lower|LOWER|MIDDLE BAND OF NUM BAR|DAY ,|AND? NUM STDEV BOLLINGER|KELTNER",
+        "1 9 ( 4 , 7 )",
+    ),
+    ("BUY|SHORT USE=via/using SYMBOL", "1 3"),
+    (f"NUM PERCENT|ATR STOP BELOW=underneath/below/beneath/under >{_ENDS}", "1 2 3"),
+    (f"NUM TIMES ATR STOP BELOW=underneath/below/beneath/under >{_ENDS}", "1 2 3 4"),
+    # Buy pullbacks to the 20-day EMA: the low comes down to it
+    ("BUY UNKNOWN=pullbacks|FALLS=pullback/dips/dip TO >NUM|EMA|SMA|AVERAGE|MIDDLE", "1 WHEN LOW IS AT_MOST"),
+    # By trailing six month return; anything with a negative return is swapped for cash
+    ("TRAIL=trailing NUM MONTH|DAY|WEEK|BAR|YEAR ROC|MOMENTUM|VOLATILITY", "2 3 4"),
+    (
+        "ANYTHING|EVERY=any USE NEGATIVE ROC IS|MOVES=gets REPLACED|UNKNOWN=swapped FOR|USE EQUITY=cash",
+        "EITHER 4 IS 3 REPLACED USE EQUITY",
+    ),
+    ("<AND|,|STOP_MARK IS=sit/sits/sitting ON >STOP_MARK|END", "HOLD"),
+    ("MOVES=move/carry/go ON USE=with REST >UNTIL", "HOLD REST"),
+    # %K crosses above %D from under 20; MACD crosses above its signal below zero
+    ("PERCENT_K CROSS ABOVE PERCENT_D FROM? BELOW=under/below NUM", "1 2 3 4 AND 1 6 7"),
+    ("PERCENT_K CROSS BELOW PERCENT_D FROM? ABOVE=above/over NUM", "1 2 3 4 AND 1 6 7"),
+    ("MACD CROSS ABOVE SIGNAL_LINE BELOW=below/under NUM=zero/0 LINE?", "1 2 3 4 AND 1 5 6"),
+    ("MACD CROSS BELOW SIGNAL_LINE ABOVE=above/over NUM=zero/0 LINE?", "1 2 3 4 AND 1 5 6"),
+    ("BAND_WIDTH OF BOLLINGER", "1"),
+    (
+        "BUY|LONG ON PREVIOUS|LAST DAY ,|AND EXIT|SELL ON QUARTER|THIRD|ANOTHER|FIFTH|NTH|FIRST|NUM DAY >OF",
+        "1 ON MONTH_END 5 6 7 8 9",
+    ),
+    # A further loss of 4 %; RSI on the EURUSD 4h chart moves …; oversold on the RSI; the cloud is below the price
+    ("<OR|AFTER|AT ANOTHER=further/another FALLS|LOSS OF? NUM PERCENT", "3 5 6"),
+    ("ON SYMBOL NUM HOUR|MINUTE CHART|BAR >IS|MOVES|RISES|FALLS|CROSS|ABOVE|BELOW|CLOSES|TURNS", "1 2 ON 3 4 5"),
+    (f"PRICE|IT|SYMBOL IS? OVERSOLD|OVERBOUGHT ON|BY NUM {_UNIT} RSI|MFI|CCI|STOCHASTIC|WILLIAMS", "5 6 7 IS 3"),
+    ("PRICE|IT|SYMBOL IS? OVERSOLD|OVERBOUGHT ON|BY RSI|MFI|CCI|WILLIAMS ( NUM )", "5 6 7 8 IS 3"),
+    (f"PRICE|IT|SYMBOL IS? OVERSOLD|OVERBOUGHT ON|BY RSI|MFI|CCI|STOCHASTIC|WILLIAMS >{_ENDS}", "5 IS 3"),
+    ("CLOUD IS BELOW=below/under/beneath PRICE|CLOSE", "PRICE 2 ABOVE 1"),
+    ("CLOUD IS ABOVE=above/over PRICE|CLOSE", "PRICE 2 BELOW 1"),
+    ("SYMBOL|UNKNOWN ( TRADE=ticker/symbol SYMBOL )", "4"),
+    ("<STOP_MARK|COLON|END UNKNOWN=dual/double|TWICE=double SMA|EMA|WMA >ON|FOR|IN|COLON", "TITLE"),
+    # The trade is on when …, off when …; the trigger is …; never more than 2 % of the account: stop at 10 %
+    ("<STOP_MARK|,|END|AND TRADE|POSITION IS ON WHEN", "BUY 5"),
+    ("<STOP_MARK|,|END|AND TRADE|POSITION IS OFF WHEN", "EXIT 5"),
+    ("<STOP_MARK|END HAPPENS=trigger IS|COLON", "BUY COLON"),
+    ("EQUITY COLON >STOP", "1 ,"),
+    (f"FALLS|MOVES|IS|CLOSES BY? NUM STDEV BELOW NUM {_UNIT} AVERAGE|SMA", "1 5 LOWER BOLLINGER ( 6 , 3 )"),
+    (f"RISES|MOVES|IS|CLOSES BY? NUM STDEV ABOVE NUM {_UNIT} AVERAGE|SMA", "1 5 UPPER BOLLINGER ( 6 , 3 )"),
+    # The 20-day moves above the 100-day, simple averages: as they are read anyway
+    ("<DAY , STRATEGY=simple AVERAGE|SMA >,|STOP_MARK|END|AND", ""),
 )  # fmt: skip
