@@ -39,6 +39,17 @@ def side_of(entry: Condition | None, line: Line) -> str | None:
     return None
 
 
+def level_reached(entry: Condition | None, line: Line, value: float) -> Level | None:
+    """RSI reaches 50, where the entry had it below 30: from there, up to it. Nothing where the entry does not tell."""
+    parts = entry.parts if isinstance(entry, AllOf) else (entry,)
+    for part in parts:
+        if isinstance(part, (Compare, Cross)) and isinstance(part.right, Number) and isinstance(part.left, Line):
+            same = replace(part.left, ago=0, symbol=line.symbol) == line
+            if same and part.right.value != value:
+                return "at_least" if part.right.value < value else "at_most"
+    return None
+
+
 def _same(one: Line, other: Line) -> bool:
     """The lower band and the middle one are of the same channel."""
     if one.name == other.name in ("bollinger", "keltner", "donchian") and other.part == "middle":
@@ -120,7 +131,9 @@ def reaching(r: Reader, left: Operand, first: int) -> Condition | None:
             left=left, level="at_least" if way.kind == "OR_MORE" else "at_most", right=right
         )  # hits 40 or lower
     limits = KINDS[left.name].oversold if left.name in KINDS else None
-    if verb is not None and isinstance(right, Number) and limits:
+    if verb is not None and isinstance(right, Number) and (level := level_reached(r.entry, left, right.value)):
+        return Compare(left=left, level=level, right=right)
+    if verb is not None and isinstance(right, Number) and limits and right.value != sum(limits) / 2:
         high = right.value > sum(limits) / 2
         return Compare(left=left, level="at_least" if high else "at_most", right=right)
     if verb is None:

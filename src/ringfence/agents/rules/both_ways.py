@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ringfence.agents.rules.arriving import side_of
+from ringfence.agents.rules.arriving import level_reached, side_of
 from ringfence.agents.rules.calendar import calendar
 from ringfence.agents.rules.conditions import condition
 from ringfence.agents.rules.lasting import after_bars
@@ -14,7 +14,7 @@ from ringfence.agents.rules.mirror import symmetric
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.scales import scale
 from ringfence.agents.rules.tokens import Token
-from ringfence.trade.description.model import Compare, Condition, Cross, Exit, Line, Side
+from ringfence.trade.description.model import Compare, Condition, Cross, Exit, Line, Number, Side
 
 if TYPE_CHECKING:
     from ringfence.agents.rules.collected import Collected
@@ -98,7 +98,7 @@ def leave_both(r: Reader, said: Collected) -> bool:
             bars = after_bars(r)
             if bars is not None:
                 said.guards.set(r, "time_stop_bars", bars, first)
-            elif not (_on_opposite(r, said) or _both_at_line(r, said) or _by_rule(r, said)):
+            elif not (_on_opposite(r, said) or _both_at_line(r, said) or _at_number(r, said) or _by_rule(r, said)):
                 break
             attempt.keep()
             read = True
@@ -175,6 +175,25 @@ def _both_at_line(r: Reader, said: Collected) -> bool:
             attempt.keep()
             return True
     return False
+
+
+def _at_number(r: Reader, said: Collected) -> bool:
+    """when RSI reaches 50: up to it for the side that came from below, down to it for the other."""
+    entries = {entry.side: entry.when for entry in said.entries}
+    with r.trying() as attempt:
+        made = line(r) if r.take("WHEN", "ON") else None
+        number = r.take("NUM") if made is not None and r.take("REACHES", "RETURNS") else None
+        if made is None or number is None or not r.at("END", "STOP_MARK", ",", "OR", "AND", "USE", ")"):
+            return False
+        levels = {side: level_reached(when, made, number.value) for side, when in entries.items()}
+        if set(levels.values()) != {"at_least", "at_most"}:
+            return False
+        attempt.keep()
+    for side, level in levels.items():
+        assert level is not None
+        said.exits.append(Exit(side=side, when=Compare(left=made, level=level, right=Number(value=number.value))))
+        said.left.add(side)
+    return True
 
 
 def _at_line(r: Reader, said: Collected) -> bool:

@@ -89,3 +89,27 @@ def symbols(r: Reader, said: Collected) -> bool:
     said.symbols += [name for name in dict.fromkeys(found) if name not in said.symbols]
     r.traded = tuple(said.symbols)
     return True
+
+
+def of_symbols(r: Reader, said: Collected) -> bool:
+    """KO, of KO, into KO."""
+    with r.trying() as attempt:
+        r.take("OF", "IN", "INTO", "ON", "FOR", "TO")
+        if symbols(r, said):
+            attempt.keep()
+            return True
+    return False
+
+
+def whichever(r: Reader, said: Collected) -> bool:
+    """buy whichever of F and GM closes above its 50-day high: each of them, by its own."""
+    with r.trying() as attempt:
+        r.take(",")
+        if not r.take("WHICHEVER", "EITHER"):
+            return False
+        r.take("OF")
+        read = symbols(r, said) and len(said.symbols) > 1
+        if not read or not r.at("CLOSES", "MAKES", "RISES", "FALLS", "CROSS", "MOVES"):
+            return False
+        attempt.keep()
+        return True

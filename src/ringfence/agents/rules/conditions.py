@@ -79,7 +79,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
             r.take("TOGETHER", "TOO")
             parts.append(another)
             words.append("and" if word in ("while", "then") else word)
-    parts = _all_held(r, parts) if "or" not in words else parts
+    parts = _all_held(r, _on_each(r, parts)) if "or" not in words else parts
     if shared is None and wide is not None and wide.kind == "EITHER" and "or" not in words and not r.at("OR"):
         r.i = first
         return None
@@ -161,6 +161,23 @@ def _all_held(r: Reader, parts: list[Condition]) -> list[Condition]:
             return parts
         attempt.keep()
         return kept
+
+
+def _on_each(r: Reader, parts: list[Condition]) -> list[Condition]:
+    """it has closed higher for three days, volume rising on each of them: as long as what was said before."""
+    last, runs = parts[-1], [part.bars for part in parts[:-1] if isinstance(part, (Trend, Held)) and part.bars > 1]
+    with r.trying() as attempt:
+        if not isinstance(last, Trend) or last.bars != 1 or len(runs) != 1 or not r.take("ON"):
+            return parts
+        if r.peek().text not in ("each of", "each", "each one", "all of", "every one") or not r.take(r.peek().kind):
+            return parts
+        r.take("NUM") if r.peek().value == runs[0] else None
+        r.take("DAY", "BAR")
+        r.take("TOO")
+        if not r.at("END", "STOP_MARK", ",", "AND", "THEN", "BUY", "SHORT"):
+            return parts
+        attempt.keep()
+        return [*parts[:-1], replace(last, bars=runs[0])]
 
 
 def _in_a_row(r: Reader) -> bool:
@@ -354,4 +371,8 @@ def opposite(r: Reader, entry: Condition | None, first: int) -> Condition:
         entry = crosses[0]  # of several conditions the one that is a cross
     if isinstance(entry, Cross) and entry.direction != "either":
         return Cross(left=entry.left, direction="below" if entry.direction == "above" else "above", right=entry.right)
+    lines = isinstance(entry, Compare) and isinstance(entry.left, Line) and isinstance(entry.right, Line)
+    if lines and isinstance(entry, Compare) and entry.level in ("above", "below"):
+        # the 10-day average is above the 30-day one, or the other way round
+        return replace(entry, level="below" if entry.level == "above" else "above")
     raise r.ask("the opposite of what?", ["say the rule for the exit in full"], first)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ringfence.agents.rules.arriving import at_edge
 from ringfence.agents.rules.calendar import DAYS, calendar, never_on
-from ringfence.agents.rules.collected import Collected, symbols
+from ringfence.agents.rules.collected import Collected, of_symbols, whichever
 from ringfence.agents.rules.complements import no_longer
 from ringfence.agents.rules.conditions import all_of, condition, opposite
 from ringfence.agents.rules.frames import frame
@@ -117,6 +117,7 @@ def _unless_so(r: Reader) -> Condition | None:
 def prefixed(r: Reader, said: Collected) -> bool:
     """When RSI is below 30, buy. Every Monday buy $100 of GOOG."""
     only = r.at("ONLY") or "only" in r.peek().text.split()
+    denied = r.at("NOT")  # no trades before 10:00, exit by 15:50
     when = _unless_so(r) or when_said(r, said, leading=True)
     bare = when is None
     r.take("IS") if bare and r.at(*NAMES, "IT", ahead=1) else None  # is RSI below 30? Buy
@@ -138,7 +139,7 @@ def prefixed(r: Reader, said: Collected) -> bool:
     if entry(r, said, when):
         r.lead = when if isinstance(when, (InHours, OnWeekdays)) else r.lead
         return True
-    if only and isinstance(when, (InHours, OnWeekdays)):
+    if denied or (only and isinstance(when, (InHours, OnWeekdays))):
         return False  # only from 9:45 to 15:30, close everything at 15:50: of the entries
     return leave(r, said, when) or _held(r, said, when)
 
@@ -196,10 +197,10 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
                 said.size(r, made, first)
             elif (
                 _lasting(r, said, first)
-                or (r.take("OF", "IN", "INTO", "ON", "FOR", "TO") and symbols(r, said))
-                or symbols(r, said)
+                or of_symbols(r, said)
                 or frame(r, bare=r.i > 0 and r.peek(-1).kind == "SYMBOL" and r.at("NUM"))
                 or _alone(r, said)
+                or whichever(r, said)
                 or (read and _set_off(r, said, first))
                 or (r.at("TRADE", "IS", "ABOVE", "BELOW", ahead=1) and r.take("EITHER"))  # any of them trading above …
                 or r.take("IT", "POSITION", "LONG", "STOCKS", "SHARES", "NEXT_OPEN", "EQUALLY", "PER_TRADE")
@@ -303,12 +304,16 @@ def _gathers(verb: str, said: Collected) -> bool:
 
 def _set_off(r: Reader, said: Collected, first: int) -> bool:
     """buy KO, $5,000 a time, whenever …; buy KO (100 shares) when …: a size between commas or in brackets."""
-    mark = r.take(",", "(")
-    made = sizing(r) if mark is not None else None
-    if made is None or mark is None or (not r.take(")") and mark.kind == "("):
-        return False
-    r.take(",")
-    return r.at("WHEN", "ON", "EVERY", "AFTER") and said.size(r, made, first)
+    with r.trying() as attempt:
+        mark = r.take(",", "(")
+        made = sizing(r) if mark is not None else None
+        if made is None or mark is None or (not r.take(")") and mark.kind == "("):
+            return False
+        r.take(",")
+        if not r.at("WHEN", "ON", "EVERY", "AFTER"):
+            return False
+        attempt.keep()
+        return said.size(r, made, first)
 
 
 def _lasting(r: Reader, said: Collected, first: int) -> bool:

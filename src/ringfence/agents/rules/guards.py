@@ -231,6 +231,7 @@ def _tail(r: Reader) -> None:
         start = r.i
         from_entry(r)
         r.take("GAIN", "LOSS")
+        r.take("BELOW", "ABOVE") if r.at(*_ENDING, ahead=1) else None  # stop 2 ATR below, target 3 ATR above
         with r.trying() as attempt:
             if r.take("ON", "FOR") and r.take("IT", "POSITION", "PER_TRADE", "TRADE", "EVERY_SYMBOL"):
                 attempt.keep()

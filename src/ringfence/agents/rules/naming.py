@@ -120,11 +120,12 @@ def _bracketed(tokens: list[Token]) -> list[Token]:
             made.append(named)
             n = at + 1 + bracket
             continue
+        if token.kind == "CANNOT_INDEX" and (last := _set_off(tokens, n)):
+            made.append(tokens[last])
+            n = last + 2
+            continue
         if token.kind == "CANNOT_INDEX" and _named_later(tokens, n):
             n += 1
-            if _set_off(tokens, n):  # gold, GLD, when …
-                made.append(tokens[n + 1])
-                n += 3
             continue
         made.append(token)
         n += 1
@@ -142,12 +143,13 @@ def _small(token: Token) -> bool:
     return token.kind == "UNKNOWN" and not token.value
 
 
-def _set_off(tokens: list[Token], n: int) -> bool:
-    """A ticker between two commas, after which the sentence goes on."""
-    kinds = [token.kind for token in tokens[n : n + 4]]
-    return (
-        kinds[:3] == [",", "SYMBOL", ","] and kinds[3:] != [] and kinds[3] in ("WHEN", "IS", "CLOSES", "ABOVE", "BELOW")
-    )
+def _set_off(tokens: list[Token], n: int) -> int:
+    """Where the ticker of oil, ticker USO, … stands, between commas; 0 where there is none."""
+    at = n + 2
+    while at < len(tokens) and tokens[at].text in ("ticker", "symbol"):
+        at += 1
+    kinds = [tokens[k].kind if k < len(tokens) else "END" for k in (n + 1, at, at + 1)]
+    return at if kinds == [",", "SYMBOL", ","] else 0
 
 
 def _named_later(tokens: list[Token], n: int) -> bool:

@@ -61,13 +61,17 @@ def _recalled(r: Reader, against: Line | None, *, left: bool) -> Line | None:
         return None
     if left and not r.at(*_VERBS, ahead=1):
         return None
-    if not left and (against is None or against.name not in _AVERAGES):
+    priced = not left and against == Line(name="close")
+    if not left and not priced and (against is None or against.name not in _AVERAGES):
         return None
     named = [one for one in (r.it, r.right) if one is not None] + list(lines_of(r.entry))
     found = {replace(one, ago=0) for one in named if one.name in _AVERAGES and one.values[0] == r.peek().value}
     if len(found) != 1:
         return None
+    spoken = r.i > 0 and r.peek().start - r.peek(-1).end > len(" the")  # closes under the 50
     r.take("NUM")
+    if priced and not spoken:
+        raise r.ask("a price, or the average of that many bars?", ["below $50", "below the 50-day average"], r.i - 1)
     return found.pop()
 
 
@@ -104,6 +108,10 @@ def _it_was(r: Reader, against: Line) -> Line | None:
         if bars is not None:
             attempt.keep()
             return replace(against, ago=against.ago + bars)
+    if r.peek().text == "one" and r.at("BEFORE", ahead=1) and r.at(*_OVER, "IT", ahead=2):
+        r.take_all("NUM", "BEFORE")  # yesterday's close was lower than the one before
+        r.take("IT")
+        return replace(against, ago=against.ago + 1)
     with r.trying() as attempt:
         r.take("ON")
         r.take_all("IT", "IS")

@@ -73,7 +73,11 @@ def _stance(token: Token, after: Token | None, names: list[str]) -> str:
     """What a verb does with the first of the two."""
     if token.kind not in _SIDES or after is None:
         return ""
-    first = after.kind in ("RATIO", "SPREAD", "IT") or after.text in names[:1] or token.text.endswith(" it")
+    first = (
+        after.kind in ("RATIO", "SPREAD", "IT", "ABOVE", "BELOW")
+        or after.text in names[:1]
+        or token.text.endswith(" it")
+    )
     if not first and after.text not in names[1:]:
         return ""
     return "buy" if (token.kind in ("BUY", "LONG")) == first else "sell"

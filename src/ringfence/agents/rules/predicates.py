@@ -51,6 +51,7 @@ _OVER = (
 )  # where a rule is over
 
 _DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY")
+_ENDS_DAY = ("clos", "finish", "end", "settl")
 _BREAKS = ("breakout", "breakouts", "breakdown", "break")
 _YESTERDAY = ("day before", "yesterday", "previous day", "prior day", "previous bar", "prior bar", "preceding day")
 
@@ -136,6 +137,8 @@ def _comparison(r: Reader) -> Condition | None:
                 return None
         if pronoun and not elided and r.peek().text in ("opens", "opened") and r.take("OPEN"):
             left = Line(name="open", symbol=getattr(left, "symbol", ""))  # it opens above yesterday's high
+        if pronoun and not elided and r.at("RISES", "FALLS") and r.peek().text.startswith(_ENDS_DAY):
+            left = Line(name="close", symbol=getattr(left, "symbol", ""))  # it closes lower, after a rule of the volume
         if (pronoun or elided) and r.at("CLOSES") and not closes_there(r, left):
             left = Line(name="close", symbol=getattr(left, "symbol", ""))
         made = _verb(r, left, first, pronoun=pronoun)
@@ -249,15 +252,15 @@ def where(r: Reader, made: Condition) -> Condition:
         if held is not None:
             attempt.keep()
             return AllOf(parts=(made, held))
+        came = r.take("FROM") is not None and isinstance(made.left, Line)  # from above 80: where it was before
         side = r.take("ABOVE", "BELOW")
         number = r.take("NUM") if side is not None else None
         if side is None or number is None or r.at("PERCENT", "TIMES", *UNITS, *NAMES):
             return made
         r.take("LINE")
         attempt.keep()
-        level = Compare(
-            left=made.left, level="above" if side.kind == "ABOVE" else "below", right=Number(value=number.value)
-        )
+        left = replace(made.left, ago=made.left.ago + 1) if came and isinstance(made.left, Line) else made.left
+        level = Compare(left=left, level="above" if side.kind == "ABOVE" else "below", right=Number(value=number.value))
         return AllOf(parts=(made, level))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from ringfence.agents.rules.idioms import IDIOMS
 from ringfence.agents.rules.phrases import PHRASES
 from ringfence.agents.rules.plan_turns import PLAN_TURNS
 from ringfence.agents.rules.turns import TURNS
@@ -35,6 +36,7 @@ _TWO = "RSI|MFI|CCI|ADX|ROC|MOMENTUM|STOCHASTIC|WILLIAMS|SMA|EMA|PERCENT_K|PERCE
 # after =; `?` makes it optional, `>` only looks ahead, `<` only looks back. What it becomes: kinds, or the number of an
 # element that stays as it is; a text after = has _ for blanks.
 _RULES = (
+    ("ON EVERY=every/each >CROSS", "1"),  # on every cross of …
     ("BUY_AND_HOLD FOR NUM DAY|BAR|WEEK|MONTH|HOUR", "BUY AND HOLD 2 3 4"),
     ("BUY_AND_HOLD NUM DAY|BAR|WEEK|MONTH|HOUR", "BUY AND HOLD 2 3"),  # buy and hold 2 days
     ("EMPHASIS", ""),  # sell after five bars, no matter what
@@ -261,7 +263,7 @@ class _Element:
 
 @cache
 def _rules() -> tuple[tuple[tuple[_Element, ...], tuple[str, ...]], ...]:
-    rules = (*_RULES, *TURNS, *PHRASES, *PLAN_TURNS)
+    rules = (*_RULES, *IDIOMS, *TURNS, *PHRASES, *PLAN_TURNS)
     return tuple((tuple(map(_element, _elements(said))), tuple(becomes.split())) for said, becomes in rules)
 
 

@@ -93,7 +93,8 @@ def _shared(r: Reader, t: Turning) -> bool:
     """a third each, half and half, 25 % each: it must be what equal parts are."""
     with r.trying() as attempt:
         r.skip("USE", "AT", "INVEST")
-        part = each_part(r)
+        part = 50.0 if [r.peek(n).text for n in range(3)] == ["50", "/", "50"] else each_part(r)
+        r.take_all("NUM", "SLASH", "NUM")
         if part is None or t.each not in (0, part):
             return False
         t.each = part

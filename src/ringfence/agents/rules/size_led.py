@@ -37,10 +37,16 @@ def size_led(r: Reader, said: Collected) -> bool:
     if isinstance(held, OnWeekdays) and len(held.days) == 1:
         held = OnSchedule(every="week", on=held.days[0])
     said.entries.append(Entry(side="long", when=held))
-    if isinstance(made, VolatilityTarget):
-        said.held.append(held)  # so large while …
+    if isinstance(made, VolatilityTarget) or _nothing_else(r):
+        said.held.append(held)  # so large while …, and nothing otherwise
     r.entry = held
     return True
+
+
+def _nothing_else(r: Reader) -> bool:
+    """Half the account in KO when …, otherwise nothing: in while it is so."""
+    ahead = 1 if r.at(",", "STOP_MARK") else 0
+    return r.at("OTHERWISE", ahead=ahead) and r.at("NOTHING", ahead=ahead + 1)
 
 
 def without_whole(tokens: list[Token]) -> list[Token]:

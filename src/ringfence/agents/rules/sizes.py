@@ -38,7 +38,7 @@ _LOSS = _GLUE | {"LOSS", "ENTRY_PRICE", "STOPPED", "NOT", "ABOVE", "RISK", "GETS
 _VOLATILITY = _GLUE | {"VOLATILITY", "TARGET", "YEARLY", "YEAR", "AIM", "KEEP", "GETS", "WORTH", "MOVES"}
 _ENDS = (
     "END", ",", "AND", "USE", ")", "DASH", "THEN", "SELL", "EXIT", "COVER", "HOLD", "BUY", "LONG_ONLY", "NOT", "OR",
-    "WHEN", "NO_LEVERAGE", "ONE_POSITION",
+    "WHEN", "NO_LEVERAGE", "ONE_POSITION", "COLON",
 )  # fmt: skip
 _PERIODS = ("DAILY", "WEEKLY", "FORTNIGHTLY", "MONTHLY", "QUARTERLY", "YEARLY", "EVERY_OTHER", "HALF_YEARLY")
 # What may follow a size that stands beside a verb.

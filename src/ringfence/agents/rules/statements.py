@@ -249,7 +249,10 @@ def _otherwise(r: Reader, said: Collected) -> bool:
     if r.at("WHEN") and r.entry is not None:
         return _else_if(r, said, r.entry)
     r.take("IS", "IN", "HOLD")
-    if r.entry is None or not r.take("EXIT", "SELL", "EQUITY", "NO_POSITION"):
+    out = r.take("EXIT", "SELL", "EQUITY", "NO_POSITION") or (
+        r.take("ONE_POSITION") if r.peek().text == "no position" else None
+    )
+    if r.entry is None or out is None:
         return False
     r.skip("IT", "POSITION", "OTHERWISE")
     sides = {one.side for one in said.entries} or {"long"}

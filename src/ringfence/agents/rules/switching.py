@@ -54,6 +54,7 @@ class _Switching:
     other: tuple[str, ...] | None = None  # where it does not
     when: OnSchedule | EveryBars | None = None
     replaced: str = ""  # what it says is not held while the rule holds
+    about: tuple[str, ...] = ()  # what a heading names: EFA, checked at month end: …
     unless: bool = False  # the rule says when it is not held
 
 
@@ -88,6 +89,7 @@ def switch(r: Reader) -> Description | None:
     first = r.i
     s = _Switching()
     r.skip(*SEPARATORS, *_TITLES)
+    _headed(r, s)
     while not r.at("END"):
         start = r.i
         r.skip(*SEPARATORS)
@@ -107,7 +109,7 @@ def switch(r: Reader) -> Description | None:
         return None
     if not s.held:
         s.rule, s.held, s.other = leaves(s.rule), s.other, ()
-    if len(s.other) > 1 or set(s.held) & set(s.other):
+    if len(s.other) > 1 or set(s.held) & set(s.other) or (s.about and s.held != s.about):
         return None
     other = s.other[0] if s.other else ""
     if s.when is None and not other:
@@ -115,6 +117,16 @@ def switch(r: Reader) -> Description | None:
     if s.when is None and r.timeframe not in _EVERY:
         raise r.ask("how often is it looked at?", ["rebalance monthly", "rebalance weekly"], first)
     return _made(s.held, other, s.rule, s.when or OnSchedule(every=_EVERY[r.timeframe]))
+
+
+def _headed(r: Reader, s: _Switching) -> None:
+    """Absolute momentum on EFA, checked at month end: …"""
+    with r.trying() as attempt:
+        r.take("ON", "FOR", "IN")
+        name = r.take("SYMBOL")
+        if name is not None and r.at(",", "COLON", "STOP_MARK") and not r.at("SYMBOL", "AND", ahead=1):
+            s.about = (name.text,)
+            attempt.keep()
 
 
 def _parts(rule: Condition) -> tuple[Condition, ...]:
@@ -136,7 +148,9 @@ def _clause(r: Reader, s: _Switching) -> bool:
             r.take("BUY", "LONG", "HOLD")  # go long when … of SPY
             made = _asked(r, s)
             held = _owner(made)
-        elif r.at("WHEN", "UNLESS") or _led(r) or (r.i and r.peek(-1).text in ("and if", "and when")):
+        elif (
+            r.at("WHEN", "UNLESS") or _led(r) or _before_comma(r) or (r.i and r.peek(-1).text in ("and if", "and when"))
+        ):
             made = _asked(r, s)
             r.skip(",", "THEN", "COLON", "TO")
             held = _holding(r, s, made)
@@ -176,6 +190,12 @@ def _led(r: Reader) -> bool:
         if r.at("STOP_MARK", "END", "WHEN", "HOLD", "BUY", ahead=ahead):
             return False
     return False
+
+
+def _before_comma(r: Reader) -> bool:
+    """12-month return above zero, hold it: a rule, and then what to do."""
+    at = next((n for n in range(24) if r.at(",", "STOP_MARK", "END", "WHEN", "HOLD", "BUY", "OTHERWISE", ahead=n)), 0)
+    return at > 2 and r.at(",", ahead=at) and r.at("HOLD", "BUY", "LONG", ahead=at + 1)
 
 
 def _asked(r: Reader, s: _Switching) -> Condition | str | None:
@@ -219,7 +239,7 @@ def _holding(r: Reader, s: _Switching, made: Condition | str | None = None) -> t
             attempt.keep()
             return ()
     if r.at("STOP_MARK", ",", "END", "OTHERWISE", ahead=1) and r.take("HOLD", "BUY", "LONG"):
-        return _owner(made)
+        return _owner(made) or s.about or None
     return None
 
 
@@ -238,7 +258,7 @@ def _remark(r: Reader) -> bool:
         if isinstance(made, AllIn):
             attempt.keep()
             return True
-    return r.take("REBALANCE") is not None
+    return r.take("REBALANCE", "LONG_ONLY", "NO_LEVERAGE") is not None
 
 
 def _timed(r: Reader) -> OnSchedule | EveryBars | None:

@@ -197,7 +197,7 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
         low = low[:-1]
     if low in ("noon", "midday"):
         return [one("TIME", text="12:00")]
-    if low == "min" and before and before[-1].kind == "NUM":
+    if low == "min" and [t.kind for t in before if t.kind != "DASH"][-1:] == ["NUM"]:
         low = "minute"
     return [one("Word" if capital else "Name" if found[0].isupper() else "word", text=low)]
 

@@ -66,7 +66,7 @@ TURNS = (
     (f"<SELL|EXIT|COVER ON {_DAYS} AFTER >STOP_MARK|END", "2 3"),  # exit on the Wednesday after
     ("OTHERWISE ONE_POSITION=no position >END|STOP_MARK", "1 EXIT"),
     (", WHEN=any day OF WEEK >STOP_MARK|END", ""),
-    ("<TIME IN UNKNOWN=morning", ""),
+    ("<TIME MORNINGS=in morning/morning", ""),
     ("USE SAME STRATEGY >COLON", ""),
     ("AND NO_POSITION=hold nothing >WHEN", "AND EXIT"),
 )  # fmt: skip

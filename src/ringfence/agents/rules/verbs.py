@@ -339,7 +339,7 @@ def _late_way(r: Reader) -> Literal["", "above", "below", "either"]:
     if r.take("EITHER_WAY"):
         return "either"
     with r.trying() as attempt:
-        if r.take("FROM") and (token := r.take("ABOVE", "BELOW")):
+        if r.take("FROM") and (token := r.take("ABOVE", "BELOW")) and not r.at("NUM"):
             attempt.keep()
             return "above" if token.kind == "BELOW" else "below"
     token = r.peek()
