@@ -61,8 +61,8 @@ PHRASES = (
     ("UNKNOWN=how IT|STRATEGY|TRADE EXIT=done >STOP_MARK|END", "PLEASE"),
     # Volume on the last of them exceeds its average; when both have turned, that is …; when the price fails, meaning …
     ("VOLUME ON PREVIOUS|LAST OF >ABOVE|IS|BELOW|AT_LEAST", "1"),
-    ("WHEN BOTH|EITHER MOVES=turned|TURNS=turned/turn|OPPOSITE , IS|UNKNOWN=meaning", "1"),
-    ("WHEN PRICE|IT|STOCKS UNKNOWN|NO_LONGER=fails , UNKNOWN=meaning", "1"),
+    ("WHEN BOTH|EITHER MOVES=turned|TURNS=turned/turn|OPPOSITE , IS|MEANING", "1"),
+    ("WHEN PRICE|IT|STOCKS UNKNOWN|NO_LONGER=fails , MEANING", "1"),
     ("PRICE=stock/price NUM DAY >IS|ABOVE|BELOW|CROSS", "ITS 2 3"),  # that stock's 50-day is over its 200-day
     # A MACD bullish crossover below the zero line; a break of the 50-day average to the downside
     ("MACD BULLISH CROSS BELOW=below/under NUM=zero/0 LINE?", "1 CROSS ABOVE SIGNAL_LINE AND 1 4 5"),
