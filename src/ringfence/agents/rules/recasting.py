@@ -242,6 +242,7 @@ _RULES = (
     ("WHEN TRADE|POSITION|IT IS OPEN AFTER NUM DAY|BAR|WEEK ,? EXIT|SELL|COVER", "EXIT AFTER 6 7"),
     ("CLOSE RISES=up|FALLS=down ABOVE|AT_LEAST NUM PERCENT >,|STOP_MARK|END|AND", "PRICE 2 3 4 5 ON DAY"),
     ("AT|ON FIRST CLOSE >ABOVE|BELOW", "ON 3"),
+    ("SIZE POSITION|IT? FOR NUM PERCENT >YEARLY|VOLATILITY", "1 TO 4 5"),
     ("<NUM STRATEGY=simple >STOP_MARK|,|END", ""),  # golden cross, 50/200 simple
     # Every day that SPY closes 1 % lower, buy: a rule, and no schedule
     ("<STOP_MARK|END DAILY=every day/each day/any day SYMBOL|IT >CLOSES|IS|FALLS|RISES|CROSS|GAP|MOVES", "WHEN 3"),

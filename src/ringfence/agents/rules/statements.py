@@ -41,7 +41,7 @@ from ringfence.agents.rules.wording import (
     unhit,
     waited,
 )
-from ringfence.trade.description.model import Condition, Entry, Exit, Guards, Not
+from ringfence.trade.description.model import AllOf, Compare, Condition, Cross, Entry, Exit, Guards, Line, Not
 
 _ORDERS = ("DASH", "THEN", "GOLDEN_CROSS", "BUY", "LONG", "SHORT", "ALWAYS_IN")  # SOXL - buy when …, XLE long if …
 _SIDES = ("on both sides", "for both sides", "for both directions", "on either side", "for either side", "on each side")
@@ -60,6 +60,7 @@ def statements(r: Reader) -> Collected | None:
         first, exits, guards = r.i, len(said.exits), said.guards.made()
         entered, named = len(said.entries), len(said.symbols)
         asked = len(said.filters) + len(said.sided)
+        _traded_again(r)
         if not statement(r, said) or r.i == first:
             return None
         left = (len(said.exits), said.guards.made()) != (exits, guards)
@@ -69,6 +70,15 @@ def statements(r: Reader) -> Collected | None:
             raise r.ask("one rule for one instrument, and another for another", ["write a strategy for each"], first)
         if len(said.filters) + len(said.sided) > asked and r.peek(1).text == "if" and r.at(",", ahead=4):
             r.take_all("STOP_MARK", "WHEN", "IT", "IS")  # don't trade unless …. If it is, buy …
+
+
+def _traded_again(r: Reader) -> None:
+    """buy AAPL when it is above its average as long as SPY is, and sell when it is below: it is AAPL again."""
+    if r.it is None or r.it.symbol in ("", *r.traded):
+        return
+    for part in r.entry.parts if isinstance(r.entry, AllOf) else ():
+        if isinstance(part, (Compare, Cross)) and isinstance(part.left, Line) and part.left.symbol in ("", *r.traded):
+            r.it, r.right = part.left, part.right if isinstance(part.right, Line) else None
 
 
 def statement(r: Reader, said: Collected) -> bool:
