@@ -182,6 +182,12 @@ def _described(tokens: list[Token]) -> list[Token]:
                 while first and made[first - 1].kind in ("UNKNOWN", "CANNOT_INDEX", "DOLLARS"):
                     if _follows_name(made, first - 1) or made[first].text in ("ticker", "symbol", "instrument"):
                         break
+                    if (
+                        made[first - 1].kind == "UNKNOWN"
+                        and made[first].text not in _KINDS_OF
+                        and not made[first - 1].value
+                    ):
+                        break  # of several words before it, those with a capital
                     first -= 1
                 if made[first].kind == "DOLLARS" and first and made[first - 1].kind == "NUM":
                     first += 1
