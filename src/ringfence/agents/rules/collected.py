@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from dataclasses import dataclass, field, fields
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 
 from ringfence.agents.rules.guards import Guarding
 from ringfence.agents.rules.reader import Reader
@@ -49,7 +49,13 @@ class Collected:
     without: set[str] = field(default_factory=set)  # guards it says it has not
 
     def copy(self) -> Collected:
-        return deepcopy(self)
+        """What it holds is frozen; the collections are its own."""
+        made = copy(self)
+        for one in fields(self):
+            if isinstance(value := getattr(self, one.name), (list, set)):
+                setattr(made, one.name, copy(value))
+        made.guards = replace(self.guards, partials=list(self.guards.partials))
+        return made
 
     def become(self, other: Collected) -> None:
         """Forget what was said since `other` was copied: the statement could not be read."""

@@ -291,6 +291,9 @@ def recast(tokens: Sequence[Token]) -> list[Token]:
     """The same in the plain words that the grammar has rules for."""
     made = _same_index(tokens)
     for elements, becomes in _rules():
+        present = {"END", *(token.kind for token in made)}
+        if any(not element.optional and element.kinds.keys().isdisjoint(present) for element in elements):
+            continue  # most rules are about words that are not there
         n = 0
         while n < len(made):
             found = _fit(made, n, elements)
