@@ -201,6 +201,8 @@ def _is_title(tokens: Sequence[Token], part: _Part) -> bool:
     """Quiet-market band breakout for MU. A trailing-stop study: … No verb, and nothing that the rules lack."""
     places = range(part.first, part.last)
     rest = [token for n, token in enumerate(tokens) if n not in places]
+    if part.last - part.first == 1 and tokens[part.first].text.endswith(("filter", "filters")):
+        return False  # what must hold follows
     if part.last - part.first > 14 or not _orders(tokens, part) or part.mark not in (":", ".", "!", "\n", "-"):
         return False
     if part.mark == ":" and (_names_list(tokens, part) or _measures(tokens, part)):

@@ -110,11 +110,12 @@ _EACH = (
     r"(?:\s+(?:per|each|every|a|on\s+each|on\s+every|for\s+each)\s+(?:trade|side|order|fill|transaction|way|share))?"
 )
 _TAKEN = r"(?:\b(?:with|use|using|assume|assuming|include|including|and|plus|account\s+for)\s+)?(?:\b(?:an?|the)\s+)?"
+_ALL = r"(?!\s+of\s+(?:\w+\s+){0,2}(?:account|equity|capital|portfolio|balance)\b)"  # what a stop costs is a size
 _COSTS = tuple(
     re.compile(rule, re.IGNORECASE)
     for rule in (
         rf"{_TAKEN}(?<![\w.])(?P<rate>{_RATE})\s+(?:of\s+|in\s+|for\s+)?(?P<what>{_COST})\b{_EACH}",
-        rf"{_TAKEN}\b(?P<what>{_COST})\s*(?:of|is|are|=|:|at)?\s*(?P<rate>{_RATE})(?![\w.]*\d){_EACH}",
+        rf"{_TAKEN}\b(?P<what>{_COST})\s*(?:of|is|are|=|:|at)?\s*(?P<rate>{_RATE})(?![\w.]*\d){_ALL}{_EACH}",
         (
             rf"{_TAKEN}\b(?P<rate>no|zero|without|ignore|ignoring|excluding)\s+(?:any\s+)?(?P<what>{_COST})\b"
             rf"(?:\s*(?:,|and|or|&)\s*(?:no\s+)?{_COST}\b)*"

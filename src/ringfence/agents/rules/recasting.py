@@ -21,6 +21,7 @@ _IS = "IS|MOVES=gets/get/got|TURNS=gets"
 _OWN = "POSITION|TRADE=trade/trades|LONG|EVERY_SYMBOL"
 _ALL = "ANYTHING|ALL_IN=everything"
 _TRADED = f"{_ENDS}|PER_TRADE|ON|SINCE_ENTRY|FROM|SELL|EXIT"
+_DAYS = "MONDAY|TUESDAY|WEDNESDAY|THURSDAY|FRIDAY"
 _DOES = "BUY=buys/enters/purchases/goes long|SELL=sells|EXIT=exits/leaves|COVER=covers"
 _INDICES = ("MFI", "RSI", "CCI", "ADX")
 _CLOSED = "CLOSES=closed|SELL=sold|EXIT=exited/liquidated/flattened/unwound|COVER=covered"
@@ -204,6 +205,21 @@ _RULES = (
     # A close above it is my buy. I want the trade to start when …
     (f"IS BUY=buy/buy signal/entry/entry signal|SELL=sell/sell signal|SHORT=short/short signal >{_ENDS}", "THEN 2"),
     ("TO FIRST=start/begin >WHEN", "BUY"),
+    # ETH is traded both ways. Don't trade on Fridays. On the other days buy … The 22-day high of the previous bars
+    ("SYMBOL IS? TWO_SIDED=traded both ways/trades both ways >,|USE|STOP_MARK|COLON", "1 , 3"),
+    (f"NOT TRADE=trade on|BUY ON? {_DAYS} STOP_MARK|, ON REST=other DAY=days ,?", "1 2 3 4 5"),
+    (f"NOT TRADE|BUY ON {_DAYS} STOP_MARK|, ON REST=other DAY=days ,?", "1 2 3 4 5"),
+    ("NUM DAY|BAR|WEEK HIGH|LOW OF PREVIOUS BAR=bars|DAY=days >,|STOP_MARK|AND|END|OR", "1 2 3"),
+    (", USE=add/added/adding NOTHING", ""),  # nothing is added anyway
+    ("<PERCENT_K|CROSS|ABOVE|BELOW UNKNOWN=d", "PERCENT_D"),  # %K crosses above D
+    ("<EMA|SMA IN MIDDLE >STOP_MARK|,|END", ""),  # the 20 EMA in the middle of the channel
+    ("<STOP_MARK|,|AND|END EQUITY=equity/capital LONG|SHORT >WHEN", "3"),
+    ("<STOP_MARK|END MOMENTUM TWO_SIDED >,|STOP_MARK|COLON", "3"),
+    ("<ABOVE=above/over|BELOW=below/under LINE=line >,|STOP_MARK|AND|OR|END|THEN|BUY|SELL", "IT"),
+    ("ON DAY=day >RSI|SMA|EMA|MACD|PRICE|CLOSE|IT", "WHEN"),  # on the day it closes below …
+    ("ON DAY=day NUM DAY|BAR >RSI|SMA|EMA|AVERAGE", "WHEN 3 4"),
+    # In a general uptrend (close over SMA 200) buy …: what is meant stands in the brackets
+    ("<STOP_MARK|,|END BETWEEN=inside/within|IN|DURING? UNKNOWN=general? BULLISH|BEARISH (", "WHEN 5"),
     ("TO CLOSES=finish/end|LAST=end >WHEN", "EXIT"),
     # Drop them when …; sell SPY and wait; short as it crosses below 80; natural gas through UNG
     ("<AND|,|STOP_MARK|THEN|END FALLS=drop/dropping >WHEN", "SELL"),

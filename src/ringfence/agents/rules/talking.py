@@ -18,7 +18,7 @@ SALUTATION = re.compile(
 )
 # What a heading before a list of tickers may call them.
 LISTS = re.compile(
-    r"(?:asset|coin|crypto|forex|fx|underlying|product|instrument|compan(?:y|ie)|share|pair|etf|very|super|market|stock|ticker|symbol)s?"
+    r"(?:asset|coin|crypto|forex|fx|underlying|product|instrument|compan(?:y|ie)|share|pair|etf|very|super|market|stock|ticker|symbol|airline|bank|miner|sector|name|semi|utilit(?:y|ie))s?"
 )
 LOW_HIGH = re.compile(r"buy(?:ing)? low,?(?: and)? sell(?:ing)? high")
 _EARNS = r"(?:made|makes?|earn(?:s|ed)?)(?= (?:any |me |us |you |some |a )*(?:money|profits?|sense))"
