@@ -18,6 +18,8 @@ def returning(r: Reader, left: Operand, first: int) -> Condition | None:
     if not r.take("RETURNS"):
         return None
     right = operand(r, left)
+    if isinstance(right, Number) and isinstance(left, Line) and (level := level_reached(r.entry, left, right.value)):
+        return Compare(left=left, level=level, right=right)
     if not isinstance(right, Line):
         return None
     side = side_of(r.entry, right)

@@ -111,11 +111,16 @@ def whichever(r: Reader, said: Collected) -> bool:
     """buy whichever of F and GM closes above its 50-day high: each of them, by its own."""
     with r.trying() as attempt:
         r.take(",")
-        if not r.take("WHICHEVER", "EITHER"):
-            return False
+        if r.peek().text == "one of" or not r.take("WHICHEVER", "EITHER"):
+            return False  # one of them alone is another thing
         r.take("OF")
-        read = symbols(r, said) and len(said.symbols) > 1
-        if not read or not r.at("CLOSES", "MAKES", "RISES", "FALLS", "CROSS", "MOVES"):
+        found: list[str] = []
+        while (token := r.take("SYMBOL")) is not None:
+            found.append(token.text)
+            r.skip(",", "AND", "OR") if r.at("SYMBOL", ahead=1) or r.at("SYMBOL", ahead=2) else None
+        if len(found) < 2 or said.symbols or not r.at("CLOSES", "MAKES", "RISES", "FALLS", "CROSS", "MOVES", "WHEN"):
             return False
         attempt.keep()
+        said.symbols += list(dict.fromkeys(found))
+        r.traded = tuple(said.symbols)
         return True

@@ -13,6 +13,7 @@ IDIOMS = (
     (f"NUM {_LONG_UNITS} {_SPANNED} ( USE|IS? NUM DAY|BAR )", "6 7 3"),
     # Buy silver, SLV, when …; both ways on GBPUSD: …; ride AVGO up: …; the fund is equally split between …
     ("<STOP_MARK|END BUY|SHORT|LONG SYMBOL , >WHEN", "2 3"),
+    ("<STOP_MARK|END SELL|EXIT|COVER , >WHEN=if/when/once/whenever", "2"),  # sell it, if RSI is above 70
     ("<STOP_MARK|END EITHER_WAY|TWO_SIDED ON|FOR|IN SYMBOL COLON|STOP_MARK", "4 , 2 STOP_MARK"),
     ("<STOP_MARK|END HOLD=ride SYMBOL RISES|FALLS COLON", "3 COLON"),
     ("<STOP_MARK|END|COLON PRICE|EQUITY IS >EQUALLY", ""),

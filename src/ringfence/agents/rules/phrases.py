@@ -114,8 +114,8 @@ PHRASES = (
     ("<AND|,|STOP_MARK IS=sit/sits/sitting ON >STOP_MARK|END", "HOLD"),
     ("MOVES=move/carry/go ON USE=with REST >UNTIL", "HOLD REST"),
     # %K crosses above %D from under 20; MACD crosses above its signal below zero
-    ("PERCENT_K CROSS ABOVE PERCENT_D FROM? BELOW=under/below NUM", "1 2 3 4 AND 1 6 7"),
-    ("PERCENT_K CROSS BELOW PERCENT_D FROM? ABOVE=above/over NUM", "1 2 3 4 AND 1 6 7"),
+    ("PERCENT_K CROSS ABOVE PERCENT_D BELOW=under/below NUM", "1 2 3 4 AND 1 5 6"),
+    ("PERCENT_K CROSS BELOW PERCENT_D ABOVE=above/over NUM", "1 2 3 4 AND 1 5 6"),
     ("MACD CROSS ABOVE SIGNAL_LINE BELOW=below/under NUM=zero/0 LINE?", "1 2 3 4 AND 1 5 6"),
     ("MACD CROSS BELOW SIGNAL_LINE ABOVE=above/over NUM=zero/0 LINE?", "1 2 3 4 AND 1 5 6"),
     ("BAND_WIDTH OF BOLLINGER", "1"),
