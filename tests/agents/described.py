@@ -265,7 +265,7 @@ def descriptions(draw: st.DrawFn, *, others: bool = False) -> m.Description:
             rotation = replace(rotation, chosen_first=draw(st.booleans()))
         return m.Description(plan=rotation, symbols=symbols)
     pair = m.Pair(
-        measure=draw(st.sampled_from(("ratio", "spread"))),
+        measure=draw(st.sampled_from(("ratio", "log ratio", "spread"))),
         period=draw(st.integers(2, 300)),
         entry=draw(decimal),
         exit=draw(st.just(0) | decimal),

@@ -49,6 +49,7 @@ SAMPLED = (
     "Hold 60% AAPL and 40% IBM, rebalanced quarterly",
     "Every month hold the top 2 of AAPL, MSFT, IBM and GOOG by 6-month momentum, only if its momentum is positive",
     "Pairs trade AAPL and MSFT: enter at 2 standard deviations, exit at 0.5, 60-day window",
+    "Pairs trade AAPL and MSFT by the log ratio: enter at 2 standard deviations, exit at 0.5, 60-day window",
     "Pairs trade AAPL and MSFT: enter at 2 sigma, exit at 0, 25% of equity per leg, out after 10 days",
     "Buy GOOG on the third-to-last trading day of the month, sell on the third trading day of the next month",
     "Buy $2000 of GOOG on the 15th of each month",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ringfence.agents.rules.collected import SEPARATORS, Collected, symbols
+from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.reader import Reader, percent, period
 from ringfence.agents.rules.tokens import Token
 from ringfence.trade.description.model import Description, Pair
@@ -99,10 +102,28 @@ def _ordered(tokens: list[Token]) -> list[str]:
     return named
 
 
+def _plainer(tokens: list[Token]) -> list[Token]:
+    """A log ratio is a ratio; at +2 short KO is above 2; MA beside a sign is Mastercard, where that is named."""
+    made = list(tokens)
+    named = {token.text for token in tokens if token.kind == "SYMBOL"}
+    for n, token in enumerate(tokens):
+        before = tokens[n - 1].kind if n else ""
+        after = [one.kind for one in tokens[n + 1 : n + 3]]
+        if token.kind == "LOG_RATIO":
+            made[n] = replace(token, kind="RATIO")
+        elif token.kind == "SMA" and token.text == "ma" and "MA" in named and before in ("MINUS", "SLASH", "AGAINST"):
+            made[n] = replace(token, kind="SYMBOL", text="MA")
+        elif token.kind == "AT" and after[:1] == ["NUM"] and after[1:] and after[1] in _SIDES:
+            made[n] = replace(token, kind="BELOW" if tokens[n + 1].value < 0 else "ABOVE")
+    return made
+
+
 def pair(r: Reader) -> Description | None:
     """Trade KO against PEP by the ratio over 60 bars: enter at 2, exit at 0 standard deviations."""
     said, first = Collected(), r.i
     found: dict[str, float] = {}
+    logs = any(token.kind == "LOG_RATIO" for token in r.tokens)
+    r.tokens = _plainer(r.tokens)
     names = _ordered(r.tokens)
     _check_sides(r, names)
     kinds = {token.kind for token in r.tokens}
@@ -115,7 +136,7 @@ def pair(r: Reader) -> Description | None:
         if r.at("SHORT") and r.i > 1 and (r.peek(-2).kind, r.peek(-1).kind) == ("SELL", "SYMBOL"):
             r.take("SHORT")  # sell KO short
             continue
-        if _lasting(r, found, first) or _size(r, found, first) or _both_sides(r):
+        if frame(r, bare=True) or _lasting(r, found, first) or _size(r, found, first) or _both_sides(r):
             continue
         if _pair_number(r, found, first) or _further(r, found, first) or _window(r, found, first):
             continue
@@ -134,8 +155,10 @@ def pair(r: Reader) -> Description | None:
         )
     if "entry" not in found:
         raise r.ask("enter at how many standard deviations?", ["enter at 2 standard deviations"], first)
+    if logs and "SPREAD" in kinds and not _spread_only_as_name(r):
+        raise r.ask("the log ratio or the spread?", ["by the log ratio", "by the spread"], first)
     plan = Pair(
-        measure="spread" if "SPREAD" in kinds and "RATIO" not in kinds else "ratio",
+        measure="log ratio" if logs else "spread" if "SPREAD" in kinds and "RATIO" not in kinds else "ratio",
         period=int(found.get("period", 60)),
         entry=found["entry"],
         exit=found.get("exit", 0),
@@ -246,6 +269,8 @@ def _pair_number(r: Reader, found: dict[str, float], first: int) -> bool:
             return False
         else:
             value = abs(number.value)
+            if r.at("AND") and r.peek(1).kind == "NUM" and r.peek(1).value == -number.value:
+                r.take_all("AND", "NUM")  # between -0.5 and 0.5
         if r.at("BAR", "DAY", "WEEK", "MONTH", "YEAR", "PERCENT", "DOLLARS"):
             return False
         r.take("STDEV")

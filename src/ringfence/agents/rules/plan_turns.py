@@ -40,4 +40,11 @@ PLAN_TURNS = (
     ("EVERY PRICE=asset/fund/security >ABOVE|BELOW|WHEN|IS", "1 STOCKS"),
     ("<EXIT UNTIL IT IS BACK ABOVE AT LATER MONTH_END", ""),
     ("EVERY HOLD WHEN=only if/only when/only while/if/while", "ONLY WHEN"),
+    # A pair: ±2, both legs closed at 0, each leg gets half of equity, no pair is kept longer than 30 days
+    ("UNKNOWN=± NUM", "AND OR MINUS 2"),
+    ("LEG CLOSES=closed >AT|WHEN", "EXIT"),
+    ("LEG MOVES=get/gets HALF OF? EQUITY", "HALF OF EQUITY LEG"),
+    ("LEG MOVES=get/gets NUM PERCENT OF EQUITY", "3 4 5 6 LEG"),
+    ("NOT PAIR IS HOLD|LASTS ABOVE NUM DAY|BAR|WEEK", "TIME_STOP 6 7"),
+    ("SPREAD? UNKNOWN=log ( SYMBOL ) MINUS|SLASH UNKNOWN=log ( SYMBOL )", "4 AGAINST 9 LOG_RATIO"),
 )  # fmt: skip

@@ -31,7 +31,7 @@ def kinds_of_plan(tokens: Sequence[Token]) -> Iterator[Plans | None]:
     """
     kinds = {token.kind for token in tokens}
     measured = bool(kinds & {"ZSCORE", "STDEV"} or {"PAIR"} & kinds)
-    if kinds & {"PAIR", "ZSCORE"} or (kinds & {"RATIO", "SPREAD"} and "STDEV" in kinds):
+    if kinds & {"PAIR", "ZSCORE"} or (kinds & {"RATIO", "LOG_RATIO", "SPREAD"} and "STDEV" in kinds):
         yield pair
     if _opposed(tokens) and not measured:
         yield _ranked

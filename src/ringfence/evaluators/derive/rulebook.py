@@ -163,7 +163,8 @@ def _pair(grid: Grid, plan: m.Pair, first: str, second: str) -> Iterator[Ruleboo
 def pair_score(grid: Grid, plan: m.Pair, first: str, second: str) -> Floats:
     """How many standard deviations the ratio or spread is from its mean."""
     a, b = (grid.value(m.Line(name="close"), symbol) for symbol in (first, second))
-    values = a / b if plan.measure == "ratio" else a - b
+    values = a - b if plan.measure == "spread" else a / b
+    values = np.log(values) if plan.measure == "log ratio" else values
     made = np.full(len(grid), np.nan)
     if len(grid) >= plan.period:
         windows = np.lib.stride_tricks.sliding_window_view(values, plan.period)

@@ -346,7 +346,7 @@ class Rotation:
 class Pair:
     """Two instruments against each other, by how many standard deviations their ratio or spread is from its mean."""
 
-    measure: Literal["ratio", "spread"] = "ratio"
+    measure: Literal["ratio", "log ratio", "spread"] = "ratio"
     period: int = 60
     entry: float = 2
     exit: float = 0

@@ -104,7 +104,9 @@ def pair_code(description: Description, program: Program) -> str:
     leave = names.number("exit_score", plan.exit) if plan.exit else "0"
     program.functions.add("np")
     program.started = ["self.history = []"]
-    sign = "/" if plan.measure == "ratio" else "-"
+    sign = "-" if plan.measure == "spread" else "/"
+    value = f'self.data["{first}"].close[-1] {sign} self.data["{second}"].close[-1]'
+    value = f"np.log({value})" if plan.measure == "log ratio" else value
     share = "0.5" if plan.percent == 50 else names.percent("share", plan.percent, 0.5)
     give_up = f" or abs(score) > {names.number('give_up_score', plan.stop)}" if plan.stop else ""
     if plan.time_stop_bars:
@@ -113,7 +115,7 @@ def pair_code(description: Description, program: Program) -> str:
     body = [
         f'if not len(self.data["{first}"]) or not len(self.data["{second}"]):  # one of them begins later',
         "    return",
-        f'self.history.append(self.data["{first}"].close[-1] {sign} self.data["{second}"].close[-1])',
+        f"self.history.append({value})",
         f"if len(self.history) < {period}:",
         "    return",
         f"window = self.history[-{period} :]",
