@@ -163,6 +163,10 @@ def _is_talk(tokens: Sequence[Token], part: _Part, text: str, *, opening: bool) 
     places = range(part.first, part.last)
     named: tuple[str, ...] = _CALLED if part.mark == ":" else ()  # crash protection: …
     named = ("HOLD", "ABOVE", "BELOW", "SAME") if asking and part.mark == "?" else named  # is it better than holding?
+    unheard = [t for t in here if t.kind == "UNKNOWN"]
+    if part.mark == ":" and len(here) > 3 and unheard and not any(t.kind == "SYMBOL" for t in here):
+        elsewhere = any(t.kind == "SYMBOL" for n, t in enumerate(tokens) if n not in places)
+        named += ("CANNOT_INDEX",) if elsewhere else ()  # here is what my uncle does with gold: …
     if part.mark == ":" and (LOW_HIGH.fullmatch(said) or _repeats(tokens, part) or _proverb(tokens, part)):
         return True
     if not all(_neutral(tokens, n) or tokens[n].kind in ("USE", *named, *(_ASKED if asking else ())) for n in places):

@@ -91,7 +91,7 @@ def recurring(r: Reader) -> OnSchedule | EveryBars | None:
             with r.trying() as same:  # twice a year, on the first trading days of January and July
                 r.take(",")
                 again = calendar(r)
-                if isinstance(again, AllOf) and _in_months(again) == made:
+                if again == InMonths(months=(1, 7)) or (isinstance(again, AllOf) and _in_months(again) == made):
                     same.keep()
         if isinstance(made, (OnSchedule, EveryBars)):
             attempt.keep()

@@ -372,6 +372,11 @@ def _positive(r: Reader, t: Turning) -> Condition | None:
         if mood is None and named:
             r.take("IS")
             mood = r.take("POSITIVE", "NEGATIVE")
+            if mood is None and r.at("ABOVE", "BELOW") and r.at("NUM", ahead=1) and r.peek(1).value == 0:
+                mood = replace(r.peek(), kind="POSITIVE" if r.at("ABOVE") else "NEGATIVE")  # its return is above zero
+                r.take("ABOVE", "BELOW")
+                r.take("NUM")
+                r.take("PERCENT")
         if t.rank is None or mood is None or not (named or r.at(*_ENDS)):
             return None
         attempt.keep()

@@ -7,6 +7,7 @@ _MONTH = "JANUARY|FEBRUARY|MARCH|APRIL|MAY|JUNE|JULY|AUGUST|SEPTEMBER|OCTOBER|NO
 _LONGER = "WEEK|MONTH|QUARTER|YEAR"
 
 PLAN_TURNS = (
+    ("<BUY|SHORT|LONG|SELL|COVER|EXIT TRADE=it on", "ON"),  # buy it on the 20th
     # Only on Tuesdays: if …; each Monday that SPY is above …; closed lower that day; out the following Monday
     (f"BUY|TRADE IN? SYMBOL ONLY ON {_DAY} COLON >WHEN", "TRADE 3 STOP_MARK TRADE 4 5 6 STOP_MARK"),
     (f"<STOP_MARK|END|COLON ON? {_DAY} ONLY COLON|, >WHEN|BUY|SHORT", "TRADE ONLY ON 3 STOP_MARK"),
@@ -47,4 +48,21 @@ PLAN_TURNS = (
     ("LEG MOVES=get/gets NUM PERCENT OF EQUITY", "3 4 5 6 LEG"),
     ("NOT PAIR IS HOLD|LASTS ABOVE NUM DAY|BAR|WEEK", "TIME_STOP 6 7"),
     ("SPREAD? UNKNOWN=log ( SYMBOL ) MINUS|SLASH UNKNOWN=log ( SYMBOL )", "4 AGAINST 9 LOG_RATIO"),
+    # A momentum rotation over six sectors; if the leader has changed; provided each is above its average
+    ("WHEN TOP UNKNOWN=changed/changes|TURNS=changes/changed", ""),
+    ("WHEN EVERY=each IS >ABOVE|BELOW", "1 IT 3"),
+    ("<STOP_MARK|END|COLON|ON MOMENTUM ROTATE ABOVE=over >NUM|SYMBOL|STOCKS|EVERY_SYMBOL", "ROTATE AMONG"),
+    ("<COLON|STOP_MARK|END MOMENTUM USE TITLE >STOP_MARK|COLON", "TITLE"),
+    ("NUM DAY|BAR STDEV OF DAILY ROC", "1 2 VOLATILITY"),
+    ("IN UNKNOWN=list/basket IS >SYMBOL", "TRADE"),
+    # Long SPY every day except Mondays; long SPY all year, but out for September; twice a year; any day
+    (f"LONG|HOLD|BUY=be long SYMBOL ON? DAILY EXCEPT|AND=but {_DAY} >STOP_MARK|END|,", "HOLD 2 UNLESS IT IS 6"),
+    (f"LONG|HOLD|BUY=be long SYMBOL BOTH? YEAR ,? AND=but EXIT FOR|IN|DURING {_MONTH}", "HOLD 2 EXCEPT IN 9"),
+    ("LONG|HOLD|BUY=be long SYMBOL BOTH? YEAR >EXCEPT", "HOLD 2"),
+    ("NUM=two/2 TIMES YEAR", "HALF_YEARLY"),
+    ("<NUM , WHEN=any day >STOP_MARK|END", ""),
+    ("<SYMBOL IN REST=second half COLON", "COLON"),
+    ("<STOP_MARK|END BETWEEN|FROM TIME AND|TO TIME ON NUM MINUTE|HOUR BAR|CHART ,", "7 8 9 , 2 3 4 5 ,"),
+    ("<STOP_MARK|,|END NUM=one POSITION OF >NUM", "USE"),
+    ("BUY SYMBOL USE MONEY >EVERY|MONTHLY|WEEKLY|DAILY|ON|AT", "INVEST 4 IN 2"),
 )  # fmt: skip

@@ -55,6 +55,8 @@ class _Switching:
     when: OnSchedule | EveryBars | None = None
     replaced: str = ""  # what it says is not held while the rule holds
     about: tuple[str, ...] = ()  # what a heading names: EFA, checked at month end: …
+    basket: tuple[str, ...] = ()  # said before any rule: held where the rule does not send it to cash
+    dated: bool = False  # the rule says on which days it is asked
     unless: bool = False  # the rule says when it is not held
 
 
@@ -93,7 +95,7 @@ def switch(r: Reader) -> Description | None:
     while not r.at("END"):
         start = r.i
         r.skip(*SEPARATORS)
-        if r.at("END") or frame(r):
+        if r.at("END") or frame(r) or _basket(r, s):
             pass
         elif (timed := _timed(r)) is not None:
             s.when = merged(r, s.when, timed, "looked at on which schedule?", first)
@@ -105,6 +107,10 @@ def switch(r: Reader) -> Description | None:
         s.other = (s.replaced,) if s.other is None else s.other
         if s.replaced not in s.other:
             return None
+    if s.basket and s.rule is not None and not s.held and s.other is None and s.dated:
+        s.other = s.basket
+    elif s.basket:
+        return None
     if s.rule is None or s.other is None or s.held == s.other or any(isinstance(p, Cross) for p in _parts(s.rule)):
         return None
     if not s.held:
@@ -165,6 +171,22 @@ def _clause(r: Reader, s: _Switching) -> bool:
         return True
 
 
+def _basket(r: Reader, s: _Switching) -> bool:
+    """An equal-weight basket of A, B and C, …, but all to cash whenever … at month end."""
+    with r.trying() as attempt:
+        said = Collected()
+        alike = r.at("EQUALLY") or r.at("EQUALLY", ahead=1)
+        r.skip("HOLD", "EQUALLY", "EVERY_SYMBOL", "OF", "IN")
+        if s.rule is not None or s.basket or not symbols(r, said) or len(said.symbols) < 2:
+            return False
+        alike = r.take("EQUALLY") is not None or alike
+        if not alike or not r.at(",", "STOP_MARK", "REBALANCE"):
+            return False
+        s.basket = tuple(said.symbols)
+        attempt.keep()
+        return True
+
+
 def _set(s: _Switching, made: Condition | str, held: tuple[str, ...]) -> bool:
     if made == "rest":
         if s.other is not None or s.rule is None:
@@ -208,6 +230,7 @@ def _asked(r: Reader, s: _Switching) -> Condition | str | None:
         return None
     s.unless = word is not None and word.kind == "UNLESS"
     made = leaves(made) if s.unless else made
+    s.dated = r.at("AT", "ON", "EVERY", "MONTH_END", "MONTHLY")
     if s.rule is not None:
         return "rest" if opposite_side(s.rule, made) else None
     with r.trying() as attempt:  # … at month end
