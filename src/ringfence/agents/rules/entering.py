@@ -93,7 +93,7 @@ def when_said(r: Reader, said: Collected, *, leaving: bool = False, leading: boo
             elif r.take("OPPOSITE"):
                 part = opposite(r, r.entry, first)
             elif r.it is None and r.at("ABOVE", "BELOW"):
-                part = side_rule(r) or condition(r, leaving=leaving)  # if above the 150-day average then long
+                part = beside(r) or condition(r, leaving=leaving)  # if above the 150-day average then long
             else:
                 part = condition(r, leaving=leaving)
             if part is None:
@@ -118,6 +118,7 @@ def prefixed(r: Reader, said: Collected) -> bool:
     """When RSI is below 30, buy. Every Monday buy $100 of GOOG."""
     only = r.at("ONLY") or "only" in r.peek().text.split()
     denied = r.at("NOT")  # no trades before 10:00, exit by 15:50
+    goes_on = r.i > 1 and r.peek(-1).text == "and" and r.peek(-2).kind not in (",", "STOP_MARK", "COLON")
     when = _unless_so(r) or when_said(r, said, leading=True)
     bare = when is None
     r.take("IS") if bare and r.at(*NAMES, "IT", ahead=1) else None  # is RSI below 30? Buy
@@ -132,6 +133,8 @@ def prefixed(r: Reader, said: Collected) -> bool:
         when = beside(r) if bare_side else condition(r)
         happens = happens and not bare_side  # above the 100-day EMA long
     unmarked = happens and not asked and not r.at(",", "COLON", "THEN", "STOP_MARK")
+    if bare and goes_on and r.at(",") and r.at("WHEN", ahead=2):
+        return False  # buy if … and ADX is over 25, short if …: of the rule before
     if when is None or (bare and not _ordered(r)) or unmarked:
         return False
     r.take("STOP_MARK") if bare and (r.peek().text == "?" or _order_apart(r)) else None
@@ -169,7 +172,8 @@ def _ordered(r: Reader) -> bool:
 def _order_apart(r: Reader) -> bool:
     """Momentum turns positive; go long with 15 % of capital: an order that says no time of its own."""
     if r.peek().text not in (";", ".") or not r.at("BUY", "SHORT", "LONG", ahead=1):
-        return False
+        ended = r.at("END", "STOP_MARK", ahead=2)
+        return r.peek().text == ";" and ended and r.at("SELL", "EXIT", "COVER", ahead=1)
     ahead = 2
     while not r.at("END", "STOP_MARK", ",", ahead=ahead):
         if r.at("WHEN", "ON", "EVERY", "UNLESS", "AFTER", "ABOVE", "BELOW", "AT", "IN", "CROSS", *NAMES, ahead=ahead):

@@ -86,12 +86,16 @@ def closes_running(r: Reader) -> Condition | None:
     with r.trying() as attempt:
         number = r.take("NUM")
         row = r.take("CONSECUTIVE") if number is not None else None
-        if number is None or not r.take("CLOSES", "CLOSE") or not (row or r.take("CONSECUTIVE")):
+        if number is None or not r.take("CLOSES", "CLOSE"):
             return None
+        row = row or r.take("CONSECUTIVE")
         side = r.take("ABOVE", "BELOW")
         right = line(r, _CLOSE, side.kind.lower()) if side is not None else None
         right = r.right if right is None and side is not None and r.right is not None and r.take("IT") else right
+        row = row or r.take("CONSECUTIVE")  # two closes below it in a row
         if side is None or right is None or scale(right) != "price" or not 1 < number.value == int(number.value):
+            return None
+        if row is None:
             return None
         attempt.keep()
         r.it, r.right = _CLOSE, right

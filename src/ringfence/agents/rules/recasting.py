@@ -171,6 +171,12 @@ _RULES = (
     ("<STOP_MARK|,|END|AND AMONG=out of SYMBOL >WHEN", "EXIT 3"),
     ("<LOW|HIGH|OPEN|CLOSE OF DAY_IS", "IS"),
     ("<LOW|HIGH|OPEN|CLOSE OF DAY >BELOW|ABOVE|CROSS", ""),  # the low of the day under the 20 EMA
+    # Only enter trades when …; no new trades while …; MRK long only; sell Wednesday
+    ("ONLY BUY=enter/open|INVEST=take/place/put IS=trades|TRADE=trades >WHEN|DURING|BETWEEN|FROM|ON", "1 TRADE"),
+    ("NOT NEW IS=trades|BUY=entries|TRADE|POSITION >WHEN|UNLESS", "1 TRADE"),
+    ("<END|STOP_MARK SYMBOL LONG_ONLY|SHORT_ONLY >STOP_MARK|COLON|,|DASH", "2 , 3"),
+    ("SELL|EXIT|COVER MONDAY|TUESDAY|WEDNESDAY|THURSDAY|FRIDAY >STOP_MARK|END|,", "1 ON 2"),
+    ("SELL|EXIT|COVER ON EVERY=any >RISES|FALLS", "1 2 FIRST"),  # sell on any up close
     # The 5 EMA crosses the 20 EMA upward: long. Downward: short
     ("<STOP_MARK CROSS? FALLS=downward/downwards COLON|, >SHORT|SELL|EXIT", "WHEN OPPOSITE=opposite_cross ,"),
     ("<STOP_MARK CROSS? RISES=upward/upwards COLON|, >BUY|LONG|COVER", "WHEN OPPOSITE=opposite_cross ,"),

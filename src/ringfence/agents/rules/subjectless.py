@@ -53,7 +53,9 @@ def beside(r: Reader) -> Condition | None:
         r.take(",")
         word = r.take("AND", "USE", "WHEN")
         more = condition(r) if word is not None and word.text in ("and", "with", "while", "whilst", "but") else None
-        if more is None or isinstance(more, AnyOf):
+        if more is None:
             return first
+        if isinstance(more, AnyOf):
+            return None  # and with or can be read in two ways
         attempt.keep()
         return all_of([first, more])
