@@ -25,6 +25,7 @@ from ringfence.agents.rules.talking import (
     TOLD,
     TOLD_OF,
     WEIGHTY,
+    WORTH,
 )
 from ringfence.agents.rules.tokens import Token
 from ringfence.trade.description.lines import lines_of
@@ -160,6 +161,8 @@ def _is_talk(tokens: Sequence[Token], part: _Part, text: str, *, opening: bool) 
     asking = ASKING.match(SALUTATION.sub("", said)) is not None
     if CLOSING.fullmatch(said.strip(" .!-")) or _compared(tokens, part, said):
         return True
+    if part.mark == "?" and WORTH.match(said) and _orders(tokens, part) and not _ruled(here):
+        return True
     places = range(part.first, part.last)
     named: tuple[str, ...] = _CALLED if part.mark == ":" else ()  # crash protection: …
     named = ("HOLD", "ABOVE", "BELOW", "SAME") if asking and part.mark == "?" else named  # is it better than holding?
@@ -175,11 +178,15 @@ def _is_talk(tokens: Sequence[Token], part: _Part, text: str, *, opening: bool) 
         return not _names_list(tokens, part) and not _measures(tokens, part)
     if any(t.kind == "BUY_AND_HOLD" for t in here) and not _orders(tokens, part):
         return False
-    if any(t.kind == "USE" for t in here) and not asking and not re.match(r"(?:i|we)\b", said):
+    if any(t.kind == "USE" for t in here) and not asking and not re.match(r"(?:i|we|my|our)\b", said):
         return False
     if not asking and BINDING.search(said):
         return False
     return opening or asking or part.mark == "?" or PERSONAL.search(said) is not None
+
+
+def _ruled(here: Sequence[Token]) -> bool:
+    return any(t.kind in ("NUM", "WHEN", "UNLESS", "NOT", "ONLY", "SYMBOL", "SHORT") for t in here)
 
 
 def _compared(tokens: Sequence[Token], part: _Part, said: str) -> bool:

@@ -46,6 +46,7 @@ class Collected:
     unmet: bool = False  # it names another exit, as what has not come
     length: int = 0  # a period that was said apart from its line
     remarks: set[str] = field(default_factory=set)  # what it says that is so anyway, and must not be contradicted
+    promised: set[str] = field(default_factory=set)  # guards that a heading says it has
     without: set[str] = field(default_factory=set)  # guards it says it has not
 
     def copy(self) -> Collected:

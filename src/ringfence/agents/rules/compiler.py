@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ringfence.agents.rules.asides import unused_line, without_talk
 from ringfence.agents.rules.collected import Collected
-from ringfence.agents.rules.complements import lasts, no_longer
+from ringfence.agents.rules.complements import idle, lasts, no_longer
 from ringfence.agents.rules.day_end import out_by
 from ringfence.agents.rules.daynames import NOTICE, on_named_days
 from ringfence.agents.rules.facts import owned, set_apart
@@ -26,7 +26,7 @@ from ringfence.agents.rules.tokens import Token, read_tokens
 from ringfence.agents.rules.weekdays import on_their_days
 from ringfence.agents.rules.wording import with_length
 from ringfence.trade.description.catalogue import usual_line
-from ringfence.trade.description.echo import line as say_line
+from ringfence.trade.description.echo import echo, line as say_line
 from ringfence.trade.description.lines import lines_of, map_lines
 from ringfence.trade.description.model import (
     AllIn,
@@ -148,6 +148,8 @@ def _in_order(
         made = one_indicator(made, reader.own)
     if isinstance(made, Description) and (unused := unused_line(made, about)):
         made = f"it speaks of {unused}, and no rule uses that: say what it is to do"
+    if isinstance(made, Description) and idle(made) and echo(made) != text.strip():
+        made = "it holds a line against itself: name the two lines"
     if isinstance(made, str):
         return Misread(reason=made, understood=text.strip(), tokens=tuple(tokens))
     if made is None:
@@ -263,6 +265,8 @@ def assemble(r: Reader, said: Collected) -> Description | str:
         return "it speaks of a stop that is hit, and names none: add for example a 5 % stop loss"
     if said.unmet and not (exits or guards.stop or guards.target or guards.trail):
         return "it speaks of an exit that has not come, and names none: say when to sell"
+    if not all(getattr(guards, name) for name in said.promised):
+        return "its heading names a stop or a target, and no rule has it: add for example a 5 % stop loss"
     if any(getattr(guards, name) for name in said.without):
         return "it says that there is no stop or target, and names one: leave one of them out"
     if guards.trail is not None and guards.trail.rest and not guards.partials:

@@ -12,12 +12,14 @@ from ringfence.trade.description.model import (
     Compare,
     Condition,
     Cross,
+    Description,
     Held,
     InHours,
     InMonths,
     Level,
     Not,
     OnWeekdays,
+    Signals,
     SomeOf,
     Trend,
 )
@@ -50,6 +52,19 @@ def _lasting(entry: Condition) -> Condition:
     if isinstance(entry, (AllOf, AnyOf, SomeOf)):
         return replace(entry, parts=tuple(map(_lasting, entry.parts)))
     return entry
+
+
+def idle(made: Description) -> bool:
+    """A line that is held against itself: words were taken for what they do not mean."""
+    plan = made.plan
+    return isinstance(plan, Signals) and any(_idle(one.when) for one in (*plan.entries, *plan.exits))
+
+
+def _idle(rule: Condition) -> bool:
+    if isinstance(rule, (Compare, Cross)):
+        return rule.left == rule.right
+    parts = rule.parts if isinstance(rule, (AllOf, AnyOf, SomeOf)) else (rule.part,) if isinstance(rule, Not) else ()
+    return any(_idle(part) for part in parts)
 
 
 def lasts(when: Condition) -> bool:

@@ -8,10 +8,12 @@ from ringfence.agents.rules.calendar import calendar
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.nominals import nominal
-from ringfence.agents.rules.of_each import of_each
+from ringfence.agents.rules.of_each import both_after, of_each
 from ringfence.agents.rules.predicates import predicate
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.scales import line_in
+from ringfence.trade.description.catalogue import PRICES
+from ringfence.trade.description.lines import lines_of
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
@@ -42,7 +44,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
     if whole is not None:
         return whole
     wide = r.take("EITHER", "BOTH")
-    shared = of_each(r, wide.kind) if wide is not None else None
+    shared = of_each(r, wide.kind) if wide is not None else both_after(r)
     part = shared or _unary(r)
     if part is None:
         r.i = first
@@ -239,14 +241,46 @@ def _unary(r: Reader) -> Condition | None:
                 attempt.keep()
                 return inner
             return None
-        part = some(r) or fewer(r) or nominal(r) or calendar(r) or predicate(r)
+        part = some(r) or fewer(r) or _so_many_closes(r) or nominal(r) or calendar(r) or predicate(r)
         if part is not None:
             attempt.keep()
-            part = _held(r, part)
+            part = meant(r, _held(r, part))
             if r.at("ON"):
                 frame(r)  # on the daily chart
             return part
     return None
+
+
+def meant(r: Reader, part: Condition) -> Condition:
+    """at the lower band, meaning a close below it: what is said of the same line in plainer words takes its place."""
+    with r.trying() as attempt:
+        r.take(",")
+        made = _unary(r) if r.take("MEANING") else None
+        if made is not None and _named(made) & _named(part):
+            attempt.keep()
+            return made
+    return part
+
+
+def _named(part: Condition) -> set[Line]:
+    return {one for one in lines_of(part) if one.name not in PRICES}
+
+
+def _so_many_closes(r: Reader) -> Condition | None:
+    """3 consecutive closes above the average, the third straight close below it."""
+    with r.trying() as attempt:
+        number = r.take("NUM")
+        if number is None or not r.take("CONSECUTIVE") or not r.at("CLOSE", "CLOSES") or number.value < 1:
+            return None
+        if not r.at("ABOVE", "BELOW", ahead=1):
+            return None
+        r.take("CLOSE", "CLOSES")
+        r.it = Line(name="close")
+        part = predicate(r)
+        if not isinstance(part, Compare) or part.left != Line(name="close"):
+            return None
+        attempt.keep()
+        return Held(condition=part, bars=int(number.value))
 
 
 def some(r: Reader) -> Condition | None:

@@ -6,7 +6,7 @@ from ringfence.agents.rules.arriving import at_edge
 from ringfence.agents.rules.calendar import DAYS, calendar, never_on
 from ringfence.agents.rules.collected import Collected, of_symbols, whichever
 from ringfence.agents.rules.complements import no_longer
-from ringfence.agents.rules.conditions import all_of, condition, opposite
+from ringfence.agents.rules.conditions import all_of, condition, meant, opposite
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.guards import guard
 from ringfence.agents.rules.lasting import after_bars
@@ -208,7 +208,9 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
                 or (read and _set_off(r, said, first))
                 or (r.at("TRADE", "IS", "ABOVE", "BELOW", ahead=1) and r.take("EITHER"))  # any of them trading above …
                 or r.take("IT", "POSITION", "LONG", "STOCKS", "SHARES", "NEXT_OPEN", "EQUALLY", "PER_TRADE")
-                or (r.peek(-1).kind != "COLON" and r.take("PRICE"))  # short: price below …, RSI above …
+                or (
+                    r.peek(-1).kind != "COLON" and not r.at("MOVES", "ABOVE", "BELOW", ahead=1) and r.take("PRICE")
+                )  # short: price below …, RSI above …
                 or (not r.at("SYMBOL", "COLON", ahead=1) and r.take("TRADE"))
                 or (r.peek().text == "each" and r.at("WHEN", ahead=1) and r.take("EVERY"))  # buy each when …
                 or (r.at("MONEY", "NUM", ahead=1) and once_more(r, said))
@@ -232,7 +234,7 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     side = side_of_verb(verb, said)
     if verb.kind == "BUY" and r.take("SHORT"):
         side = "short"
-    sized, named = said.sizing, r.i
+    sized, named, guarded = said.sizing, r.i, said.guards.made()
     r.take("HAPPENS") if verb.text.endswith(
         ("entries", "entry", "signal", "trades")
     ) else None  # long entries happen on …
@@ -246,8 +248,10 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
         frame(r, bare=True)  # RSI < 30 -> buy BNB daily
     when = when_said(r, said)
     apart = first > 0 and r.peek(first - 1 - r.i).kind == "COLON"  # AAPL above its 200-day average: buy RSI < 10
-    if when is None and (before is None or (apart and r.at(*NAMES))):
+    hung = guarded != said.guards.made() and r.at("ABOVE", "BELOW")  # with a stop below the low is no rule of the entry
+    if when is None and (before is None or (apart and r.at(*NAMES))) and not hung:
         when = _bare_rule(r)
+        when = meant(r, when) if when is not None else None
     _object(r, said, first)
     r.take(",") if (before or when) is not None and r.peek(
         1

@@ -45,7 +45,7 @@ def _place(r: Reader, t: Turning) -> bool:
     """hold TLT, go to cash, everything in BIL: what is held where nothing is chosen."""
     r.skip(*_MOVE, "EQUITY") if r.at("SYMBOL", ahead=1) else r.skip(*_MOVE)
     token = r.take("SYMBOL")
-    if token is None and not r.take("EXIT", "EQUITY", "NOTHING"):
+    if token is None and not r.take("EXIT", "EQUITY", "NOTHING", "NO_POSITION"):
         return False
     r.skip("INSTEAD_WORD")
     if r.take("INSTEAD") and not r.take("EVERY_SYMBOL", "STOCKS", "IT", "POSITION"):

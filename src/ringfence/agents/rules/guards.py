@@ -103,6 +103,8 @@ def from_entry(r: Reader) -> None:
             if r.take("ENTRY_PRICE", "BUY"):
                 r.take("PRICE")
                 attempt.keep()
+            elif r.peek(-1).kind in ("BELOW", "ABOVE") and r.at(*_ENDING):
+                attempt.keep()  # a stop 8 % above
 
 
 Best = Literal["", "price", "close"]

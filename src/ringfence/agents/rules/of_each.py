@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ringfence.agents.rules.lines import line
+from ringfence.agents.rules.operands import pair_of_averages
 from ringfence.agents.rules.predicates import predicate
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.scales import line_in, scale
@@ -102,11 +103,24 @@ def _instruments(r: Reader, word: str) -> Condition | None:
         return _joined([part, map_lines(part, _to(first.symbol, second.symbol))], word)
 
 
+def both_after(r: Reader) -> Condition | None:
+    """its MFI and its RSI are both below 30."""
+    for n in range(14):
+        if r.at("IS", ahead=n) and r.peek(n).text.endswith(" both"):
+            return _instruments(r, "BOTH") or _lines_named(r, "BOTH")
+        if r.at("END", "STOP_MARK", "WHEN", "BUY", "SELL", "ABOVE", "BELOW", ahead=n):
+            break
+    return None
+
+
 def _lines_named(r: Reader, word: str) -> Condition | None:
     """both %K and %D are below 20."""
     with r.trying() as attempt:
-        one = line(r)
-        two = line(r, one) if one is not None and r.take("AND" if word == "BOTH" else "OR") else None
+        pair = pair_of_averages(r)
+        one = pair[0] if pair else line(r)
+        two = pair[1] if pair else None
+        if one is not None and two is None and r.take("AND" if word == "BOTH" else "OR"):
+            two = line(r, one)
         if one is None or two is None or not r.at(*_VERBS) or scale(one) != scale(two):
             return None
         r.it = one

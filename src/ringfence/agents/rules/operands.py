@@ -45,10 +45,10 @@ def operand(r: Reader, against: Operand | None = None, side: str = "", *, left: 
     return (
         _scaled(r, known)
         or _beyond(r)
-        or line(r, known, side)
+        or _beside_average(r, line(r, known, side))
         or _recalled(r, known, left=left)
         or bare(r, left=left)
-        or (None if left else _number(r, known))
+        or (None if left else _colloquial(r, known) or _number(r, known))
     )
 
 
@@ -57,22 +57,42 @@ _VERBS = ("CROSS", "MOVES", "RISES", "FALLS", "IS", "ABOVE", "BELOW", "CLOSES", 
 
 def _recalled(r: Reader, against: Line | None, *, left: bool) -> Line | None:
     """the 20 falls back under the 50: the averages of that many bars that were named before."""
-    if not r.at("NUM") or r.at("PERCENT", "TIMES", "DOLLARS", *UNITS, ahead=1):
+    if not r.at("NUM") or r.at("PERCENT", "TIMES", "DOLLARS", "LINE", ahead=1):
         return None
-    if left and not r.at(*_VERBS, ahead=1):
+    unit = r.peek(1) if r.at(*UNITS, ahead=1) else None  # the 5-day; 5 days are a time
+    if unit is not None and (unit.text.endswith("s") or not left):
+        return None
+    if left and not r.at(*_VERBS, ahead=1 if unit is None else 2):
+        return None
+    if not left and not _with_article(r) and (against is None or against.name not in (*_AVERAGES, *PRICES)):
         return None
     priced = not left and against == Line(name="close")
-    if not left and not priced and (against is None or against.name not in _AVERAGES):
-        return None
+    bars = r.peek().value if unit is None else r.bars(r.peek().value, unit.kind, r.i)
     named = [one for one in (r.it, r.right) if one is not None] + list(lines_of(r.entry))
-    found = {replace(one, ago=0) for one in named if one.name in _AVERAGES and one.values[0] == r.peek().value}
+    found = {replace(one, ago=0) for one in named if one.name in _AVERAGES and one.values[0] == bars}
     if len(found) != 1:
         return None
     spoken = r.i > 0 and r.peek().start - r.peek(-1).end > len(" the")  # closes under the 50
     r.take("NUM")
     if priced and not spoken:
         raise r.ask("a price, or the average of that many bars?", ["below $50", "below the 50-day average"], r.i - 1)
+    r.take(*UNITS) if unit is not None else None
     return found.pop()
+
+
+def _colloquial(r: Reader, against: Line | None) -> Line | None:
+    """price is above the 200: an average, where "above 200" would be a price. The article is only a gap by now."""
+    number = r.peek()
+    if against is None or against.name not in PRICES or not r.at("NUM") or not r.at(*_OVER, "USE", "WHEN", ahead=1):
+        return None
+    if not _with_article(r) or number.value != int(number.value) or not 2 <= number.value <= 400:
+        return None
+    r.take("NUM")
+    return Line(name=_BARE, values=(int(number.value),))
+
+
+def _with_article(r: Reader) -> bool:
+    return r.i > 0 and r.peek(-1).kind in ("ABOVE", "BELOW") and r.peek().start - r.peek(-1).end == len(" the ")
 
 
 def _of_other(r: Reader, against: Line) -> Line:
@@ -141,6 +161,62 @@ def deviations(r: Reader) -> tuple[str, Line] | None:
         return side.kind, replace(band, symbol=mean.symbol)
 
 
+def ranges(r: Reader) -> tuple[str, Line] | None:
+    """2 ATR below its 20-day EMA: that is the lower Keltner channel."""
+    with r.trying() as attempt:
+        times = _atrs(r)
+        side = r.take("ABOVE", "BELOW") if times is not None else None
+        mean = line(r) if side is not None else None
+        if times is None or side is None or mean is None:
+            return None
+        made = _keltner(mean, "upper" if side.kind == "ABOVE" else "lower", *times)
+        if made is None:
+            return None
+        attempt.keep()
+        return side.kind, made
+
+
+def _atrs(r: Reader) -> tuple[float, int] | None:
+    """2 ATR, 2 times the 14-day ATR, 1.5 x ATR(20), 2 times ATR14: how many, and over how many bars."""
+    number = r.take("NUM") or r.take("TWICE", "TRIPLE")
+    if number is None:
+        return None
+    r.take("TIMES")
+    r.take("ITS")
+    bars = period(r) if r.at("NUM") else None
+    if not r.take("ATR"):
+        return None
+    if bars is None and r.at("NUM") and r.at(*_OVER, "ABOVE", "BELOW", ahead=1):
+        bars = period(r, bare=True)
+    elif bars is None and r.at("(") and r.at("NUM", ahead=1) and r.at(")", ahead=2):
+        r.take("(")
+        bars = period(r, bare=True)
+        r.take(")")
+    times = {"NUM": number.value, "TWICE": 2, "TRIPLE": 3}[number.kind]
+    return times, bars or 14
+
+
+def _keltner(mean: Line, part: str, times: float, bars: int) -> Line | None:
+    if mean.name != "ema" or mean.source or mean.of or mean.ago:
+        return None
+    made = Line(name="keltner", values=(mean.values[0], times, bars), part=part, timeframe=mean.timeframe)
+    return replace(made, symbol=mean.symbol)
+
+
+def _beside_average(r: Reader, mean: Line | None) -> Line | None:
+    """EMA20 minus 2 ATR, the 20-day EMA plus 1.5 times ATR."""
+    with r.trying() as attempt:
+        if mean is None or mean.name != "ema" or not r.at("NUM", "TWICE", ahead=1):
+            return mean
+        sign = r.take("MINUS", "DASH", "AND")
+        times = _atrs(r) if sign is not None and sign.text in ("minus", "-", "plus", "+") else None
+        made = _keltner(mean, "upper" if sign and sign.text in ("plus", "+") else "lower", *times) if times else None
+        if made is None:
+            return mean
+        attempt.keep()
+        return made
+
+
 def _number(r: Reader, against: Line | None) -> Number | None:
     with r.trying() as attempt:
         r.take("PRICE")
@@ -154,6 +230,7 @@ def _number(r: Reader, against: Line | None) -> Number | None:
             return None  # 5 days are no level
         if r.take("PERCENT") and not (against and against.name in _PERCENT_LINES):
             return None
+        r.take("LINE") if r.at(*_OVER, "WHEN", "USE", ahead=1) else None  # the 70 level
         attempt.keep()
         return Number(value=token.value)
 

@@ -40,7 +40,8 @@ def kinds_of_plan(tokens: Sequence[Token]) -> Iterator[Plans | None]:
         yield switch
     if (names := _kept(tokens)) is not None:
         yield lambda r: allocation(replace(r, tokens=names))
-    chooses = "WHICHEVER" in kinds and kinds & {"HIGHEST", "LOWEST"}
+    beside = any(token.text in ("higher", "lower", "greater", "stronger", "larger") for token in tokens)
+    chooses = "WHICHEVER" in kinds and (kinds & {"HIGHEST", "LOWEST"} or beside)
     if chooses or kinds & {"ROTATE", "TOP", "BOTTOM", "RANKED"} or _chooses(tokens):
         yield _ranked
     alike = "EQUALLY" in kinds and ("HOLD" in kinds or "BUY" not in kinds)

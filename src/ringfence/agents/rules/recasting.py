@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ringfence.agents.rules.idioms import IDIOMS
+from ringfence.agents.rules.meanings import MEANINGS
 from ringfence.agents.rules.phrases import PHRASES
 from ringfence.agents.rules.plan_turns import PLAN_TURNS
 from ringfence.agents.rules.turns import TURNS
@@ -286,7 +287,7 @@ class _Element:
 
 @cache
 def _rules() -> tuple[tuple[tuple[_Element, ...], tuple[str, ...]], ...]:
-    rules = (*_RULES, *IDIOMS, *TURNS, *PHRASES, *PLAN_TURNS)
+    rules = (*MEANINGS, *_RULES, *IDIOMS, *TURNS, *PHRASES, *PLAN_TURNS)
     return tuple((tuple(map(_element, _elements(said))), tuple(becomes.split())) for said, becomes in rules)
 
 
@@ -369,5 +370,8 @@ def _made(tokens: list[Token], taken: dict[int, int], one: str, span: tuple[int,
     if one.isdigit():
         return tokens[taken[int(one)]]
     first, last = tokens[span[0]], tokens[span[1] - 1]
+    if ":" in one:  # NUM:2
+        kind, _, number = one.partition(":")
+        return replace(first, kind=kind, text=number, value=int(number), end=last.end)
     one, _, text = one.partition("=")
     return replace(first, kind=one, text=text.replace("_", " ") or one.lower(), start=first.start, end=last.end)

@@ -156,8 +156,16 @@ def _bracketed(r: Reader, said: Collected) -> bool:
     return statement(r, said) and r.take(")") is not None
 
 
+_NAMED_GUARDS = {"STOP": "stop", "TARGET": "target", "TRAIL": "trail", "TIME_STOP": "time_stop_bars"}
+
+
 def _context(r: Reader, said: Collected) -> bool:
-    """Use the 20-day Donchian channel: what "the upper channel" will mean."""
+    """Use the 20-day Donchian channel: what "the upper channel" will mean. QQQ with a stop: which must follow."""
+    if r.at("USE") and r.at("STOP", "TARGET", "TRAIL", "TIME_STOP", ahead=1) and r.at("COLON", ahead=2):
+        r.take("USE")
+        named = r.take("STOP", "TARGET", "TRAIL", "TIME_STOP")
+        said.promised.add(_NAMED_GUARDS[named.kind] if named is not None else "")
+        return not said.entries
     with r.trying() as attempt:
         r.take("USE")
         made = line(r, side="above")

@@ -47,6 +47,12 @@ JUDGED = re.compile(
 TOLD_OF = re.compile(
     r"(?:would|works|worked|performs|performed|pays|paid|made|makes|is profitable|to work|beats|does well)\b"
 )
+# Is there money in buying gaps? A question before the rules.
+WORTH = re.compile(
+    r"(?:is|was) there (?:any |some |still |really )*"
+    r"(?:money|profit|an edge|edge|value|merit|point|sense|alpha|something)(?: to be made)? in\b"
+    r"|does (?:buying|fading|trading|selling) \w+ (?:\w+ )?(?:work|pay|make money)"
+)
 # What ends a request, in whichever words: that is it, no other rules, nothing else.
 CLOSING = re.compile(
     r"(?:and |so |but )*(?:"

@@ -38,7 +38,7 @@ _COUNTED = "tp|sl|top|day|bar|week|vol|stop|target|level|rule|step|ex|leg|entry|
 _PATTERN = re.compile(
     rf"""
       (?P<LATIN>(?i:\bi\.\s?e\.|\be\.\s?g\.|\bi\.e\b|\be\.g\b),?)
-    | (?P<LISTED>\b\d{{4,6}}\.[A-Z]{{1,2}}\b)
+    | (?P<LISTED>\b\d{{4,6}}\.[A-Z]{{1,2}}\b | \b3M(?=\s(?:when|whenever|if|once|stock|shares)\b))
     | (?P<TIME>\d{{1,2}}:\d{{2}}(\s*[ap]\.?m\b\.?)? | \d{{1,2}}\s*[ap]m\b)
     | (?P<MONEY>(?:[$€£₹¥]|(?:Rs\.?|INR|USD|EUR|GBP|US\$)(?=\s?\d))\s*\d[\d,]*(\.\d+)?\s*([kK]|mm?|M)?\b)
     | (?P<WITH>(?i:w/o?)(?=[\s\d]))
@@ -78,7 +78,7 @@ _SHORT_FORMS = {
     "they're": ("they", "is"), "price's": ("price",), "wasn't": ("is", "not"), "weren't": ("is", "not"),
     "won't": ("not",), "we'll": ("we",), "you'd": ("you",), "can't": ("can", "not"), "what's": ("what", "is"),
     "here's": ("here", "is"), "didn't": ("do", "not"), "i've": ("i",), "we've": ("we",), "rsi's": ("rsi",),
-    "that'd": ("that",), "we'd": ("we",),
+    "that'd": ("that",), "we'd": ("we",), "you're": ("you",), "you've": ("you",), "you'll": ("you",), "he's": ("he",),
 }  # fmt: skip
 # A full stop after these ends no sentence where the next word begins with a small letter or a digit.
 _ABBREVIATED = frozenset(
@@ -176,7 +176,7 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
     if kind == "MARK" or found in _MARKS:
         return [one(_MARKS[found])]
     if kind in ("PAIRED", "LISTED", "FRAME", "INDEX"):
-        text = found.upper() if kind == "FRAME" else found
+        text = found.upper() if kind == "FRAME" else "MMM" if found == "3M" else found
         return [one({"PAIRED": "SYMBOL", "LISTED": "SYMBOL", "INDEX": "CANNOT_INDEX"}.get(kind, kind), text=text)]
     if kind == "ODD":
         return [one("UNKNOWN")]

@@ -9,7 +9,7 @@ from ringfence.agents.rules.arriving import side_of
 from ringfence.agents.rules.channels import edge
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.moods import mood
-from ringfence.agents.rules.operands import both_averages, deviations, named, operand
+from ringfence.agents.rules.operands import both_averages, deviations, named, operand, ranges
 from ringfence.agents.rules.reader import Reader, percent
 from ringfence.agents.rules.relations import beside_sloping, in_cloud, several
 from ringfence.agents.rules.settings import BANDS
@@ -132,7 +132,7 @@ def _deviating(r: Reader, left: Operand) -> Condition | None:
     """is more than 2 standard deviations below its 20-day mean."""
     with r.trying() as attempt:
         word = r.take("ABOVE", "AT_LEAST")
-        found = deviations(r)
+        found = deviations(r) or ranges(r)
         if found is None:
             return None
         attempt.keep()
