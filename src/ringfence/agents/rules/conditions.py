@@ -8,7 +8,7 @@ from ringfence.agents.rules.calendar import calendar
 from ringfence.agents.rules.frames import frame
 from ringfence.agents.rules.lines import line
 from ringfence.agents.rules.nominals import nominal
-from ringfence.agents.rules.of_each import both_after, of_each
+from ringfence.agents.rules.of_each import both_after, of_each, so_many_closes
 from ringfence.agents.rules.predicates import predicate
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.scales import line_in
@@ -241,7 +241,7 @@ def _unary(r: Reader) -> Condition | None:
                 attempt.keep()
                 return inner
             return None
-        part = some(r) or fewer(r) or _so_many_closes(r) or nominal(r) or calendar(r) or predicate(r)
+        part = some(r) or fewer(r) or so_many_closes(r) or nominal(r) or calendar(r) or predicate(r)
         if part is not None:
             attempt.keep()
             part = meant(r, _held(r, part))
@@ -264,23 +264,6 @@ def meant(r: Reader, part: Condition) -> Condition:
 
 def _named(part: Condition) -> set[Line]:
     return {one for one in lines_of(part) if one.name not in PRICES}
-
-
-def _so_many_closes(r: Reader) -> Condition | None:
-    """3 consecutive closes above the average, the third straight close below it."""
-    with r.trying() as attempt:
-        number = r.take("NUM")
-        if number is None or not r.take("CONSECUTIVE") or not r.at("CLOSE", "CLOSES") or number.value < 1:
-            return None
-        if not r.at("ABOVE", "BELOW", ahead=1):
-            return None
-        r.take("CLOSE", "CLOSES")
-        r.it = Line(name="close")
-        part = predicate(r)
-        if not isinstance(part, Compare) or part.left != Line(name="close"):
-            return None
-        attempt.keep()
-        return Held(condition=part, bars=int(number.value))
 
 
 def some(r: Reader) -> Condition | None:

@@ -6,7 +6,7 @@ _WEEK = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY")
 _PRICES = "CLOSE|HIGH|LOW|OPEN"
 _TIME = "DAY|BAR|WEEK|MONTH|QUARTER|YEAR"
 _AVERAGES = "AVERAGE|SMA|EMA|WMA"
-_LINES = "CLOSE|PRICE|RSI|ADX|ROC|MACD|VOLUME|NUM|SMA|EMA|AVERAGE|IT|ATR|BAND_WIDTH|CCI|MFI"
+_LINES = "CLOSE|PRICE|RSI|ADX|ROC|MACD|VOLUME|SMA|EMA|AVERAGE|IT|ATR|BAND_WIDTH|CCI|MFI"
 _VAGUE = "UNKNOWN=good/weak/strong/healthy/bad/tight/narrow/squeezed/wide/quiet/calm/favourable/favorable/stretched"
 
 
@@ -68,8 +68,8 @@ MEANINGS = (
     ("ANOTHER NUM=1 SLASH NUM=4", "1 QUARTER"),
     ("HOLD=rest run/rest ride", "HOLD REST"),
     # A cross of the 20 SMA over the 50 SMA; stochastic …, crosses downward above 80; the close returns to that average
-    ("CROSS OF NUM DAY|BAR? SMA|EMA|WMA|AVERAGE ABOVE|BELOW", "3 4 5 CROSS 6"),
-    ("CROSS OF MACD|PRICE|CLOSE|RSI|TENKAN|PLUS_DI|MINUS_DI|PERCENT_K ABOVE|BELOW", "3 CROSS 4"),
+    ("<IS|ON CROSS OF NUM DAY|BAR? SMA|EMA|WMA|AVERAGE ABOVE|BELOW", "4 5 6 CROSS 7"),
+    ("<IS|ON CROSS OF MACD|PRICE|CLOSE|RSI|TENKAN|PLUS_DI|MINUS_DI|PERCENT_K ABOVE|BELOW", "4 CROSS 5"),
     ("<STOP_MARK|END|, CROSS FALLS|RISES >ABOVE|BELOW", "2 IT 3"),
     ("<CLOSE|PRICE REVERTS=returns to average/returns to mean/comes back to mean/goes back to mean", "RETURNS AVERAGE"),
     # Yesterday's low is below the day before's low

@@ -11,7 +11,7 @@ from ringfence.agents.rules.predicates import predicate
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.scales import line_in, scale
 from ringfence.trade.description.lines import map_lines
-from ringfence.trade.description.model import AllOf, AnyOf, Between, Compare, Condition, Cross, Line, Trend
+from ringfence.trade.description.model import AllOf, AnyOf, Between, Compare, Condition, Cross, Held, Line, Trend
 
 _VERBS = ("IS", "ABOVE", "BELOW", "CROSS", "RISES", "FALLS", "MOVES", "CLOSES", "TURNS", "AT_LEAST", "AT_MOST", "BACK")
 _AVERAGES = ("AVERAGE", "SMA", "EMA", "WMA", "LINE")
@@ -180,3 +180,20 @@ def _own_average(r: Reader, two: tuple[Line, Line], word: str) -> Condition | No
             for one in two
         ]
         return _joined(made, word)
+
+
+def so_many_closes(r: Reader) -> Condition | None:
+    """3 consecutive closes above the average, the third straight close below it."""
+    with r.trying() as attempt:
+        number = r.take("NUM")
+        if number is None or not r.take("CONSECUTIVE") or not r.at("CLOSE", "CLOSES") or number.value < 1:
+            return None
+        if not r.at("ABOVE", "BELOW", ahead=1):
+            return None
+        r.take("CLOSE", "CLOSES")
+        r.it = Line(name="close")
+        part = predicate(r)
+        if not isinstance(part, Compare) or part.left != Line(name="close"):
+            return None
+        attempt.keep()
+        return Held(condition=part, bars=int(number.value))
