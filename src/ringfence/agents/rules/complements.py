@@ -57,7 +57,9 @@ def _lasting(entry: Condition) -> Condition:
 def idle(made: Description) -> bool:
     """A line that is held against itself: words were taken for what they do not mean."""
     plan = made.plan
-    return isinstance(plan, Signals) and any(_idle(one.when) for one in (*plan.entries, *plan.exits))
+    if not isinstance(plan, Signals):
+        return False
+    return any(_idle(one.when) for one in plan.entries) or any(_idle(one.when) for one in plan.exits)
 
 
 def _idle(rule: Condition) -> bool:
