@@ -135,7 +135,9 @@ def _bracketed(tokens: list[Token]) -> list[Token]:
 def _follows_name(tokens: list[Token], n: int) -> bool:
     """Tata Motors flurbish (TATAMOTORS.NS): an unknown word in small letters after a name is no part of it."""
     return (
-        _small(tokens[n]) and n > 0 and (tokens[n - 1].kind in ("CANNOT_INDEX", "DOLLARS") or bool(tokens[n - 1].value))
+        _small(tokens[n])
+        and n > 0
+        and (tokens[n - 1].kind in ("CANNOT_INDEX", "DOLLARS", "STOCKS") or bool(tokens[n - 1].value))
     )
 
 
