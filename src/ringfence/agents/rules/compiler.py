@@ -243,6 +243,8 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     if wrong := contradicted(said, entries):
         return wrong
     exits = _sided(entries, list(dict.fromkeys(said.exits)))
+    if said.filters and exits:
+        r.notices.append("what must hold to trade is asked of the entries, not of the exits")
     if not _both_end(entries, exits, said.bare):
         return "it goes long and short: say when to exit longs, and when to exit shorts"
     timed = out_by(entries, exits, r.told_times, within_day=said.within_day)

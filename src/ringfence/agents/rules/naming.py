@@ -184,11 +184,8 @@ def _described(tokens: list[Token]) -> list[Token]:
                 while first and made[first - 1].kind in ("UNKNOWN", "CANNOT_INDEX", "DOLLARS"):
                     if _follows_name(made, first - 1) or made[first].text in ("ticker", "symbol", "instrument"):
                         break
-                    if (
-                        made[first - 1].kind == "UNKNOWN"
-                        and made[first].text not in _KINDS_OF
-                        and not made[first - 1].value
-                    ):
+                    apart = made[first - 1].end + 1 < made[first].start  # flurbish the airline AAL
+                    if _small(made[first - 1]) and (apart or made[first].text not in _KINDS_OF):
                         break  # of several words before it, those with a capital
                     first -= 1
                 if made[first].kind == "DOLLARS" and first and made[first - 1].kind == "NUM":

@@ -112,7 +112,6 @@ def only_then(r: Reader, said: Collected) -> bool:
     if not apart and not (isinstance(made, Compare) and isinstance(made.left, Line) and isinstance(made.right, Line)):
         raise r.ask("only then buy, or only then sell?", ["only buy when …", "sell when … and …"], first)
     said.filters.append(made)
-    r.notices.append('what must hold after "only if" is asked of the entries, not of the exits')
     return True
 
 

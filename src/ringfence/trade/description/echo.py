@@ -242,7 +242,7 @@ def _compare(what: Compare) -> str:
 
 def _calendar(what: OnSchedule | EveryBars | OnWeekdays | InHours | InMonths | MonthDays) -> str:
     if isinstance(what, EveryBars):
-        return f"{bars(what.bars)} of data {'has' if what.bars == 1 else 'have'} elapsed"
+        return f"{bars(what.bars)} of data {'has' if what.bars == 1 else 'have'} elapsed again"
     if isinstance(what, OnWeekdays):
         return f"the day is {listed([day.capitalize() for day in what.days], 'or')}"
     if isinstance(what, InHours):
