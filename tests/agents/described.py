@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from ringfence.agents.rules.scales import scale
+from ringfence.agents.rules.measures.scales import scale
 from ringfence.trade.description import model as m
 from ringfence.trade.description.catalogue import KINDS, PRICES, SOURCED, usual_line
 from ringfence.trade.description.lines import map_lines

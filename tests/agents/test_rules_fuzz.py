@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from ringfence.agents.rules.compiler import Misread, Understood, compile_request
-from ringfence.agents.rules.lexicon import lexicon
 from ringfence.agents.rules.messages import refuses, says
+from ringfence.agents.rules.text.lexicon import lexicon
 from ringfence.trade.description.code import to_code
 from ringfence.trade.description.echo import echo
 

@@ -1,6 +1,7 @@
 """The offline author: plain English in, a typed description and a native strategy out; the same words, the same code.
 
-Tokens with their places, a lexicon of synonyms (words.txt), a grammar by recursive descent, a description, its code.
+`text/` cuts the words into tokens of a lexicon (words.txt) and puts turns of phrase plainly (turns.txt); a grammar by
+recursive descent reads them (`measures/`, `conditions/`, `dates/`, `orders/`, `plans/`); `compiler` makes the description.
 Every word belongs to what is read, or the request is refused with the words that were not.
 """
 

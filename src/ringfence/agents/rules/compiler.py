@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from ringfence.agents.rules.asides import unused_line, without_talk
-from ringfence.agents.rules.collected import Collected
-from ringfence.agents.rules.complements import idle, lasts, no_longer
-from ringfence.agents.rules.day_end import out_by
-from ringfence.agents.rules.daynames import NOTICE, on_named_days
-from ringfence.agents.rules.facts import owned, set_apart
-from ringfence.agents.rules.frames import stated
-from ringfence.agents.rules.mirror import symmetric
-from ringfence.agents.rules.own_settings import one_indicator
-from ringfence.agents.rules.placing import placed
-from ringfence.agents.rules.plans import kinds_of_plan
+from ringfence.agents.rules.conditions.mirror import symmetric
+from ringfence.agents.rules.dates.day_end import out_by
+from ringfence.agents.rules.dates.daynames import NOTICE, on_named_days
+from ringfence.agents.rules.dates.weekdays import on_their_days
+from ringfence.agents.rules.kinds import kinds_of_plan
+from ringfence.agents.rules.measures.frames import stated
+from ringfence.agents.rules.measures.own_settings import one_indicator
+from ringfence.agents.rules.orders.collected import Collected
+from ringfence.agents.rules.orders.remarks import not_so
+from ringfence.agents.rules.orders.sides import contradicted, filtered
+from ringfence.agents.rules.orders.size_led import without_whole
+from ringfence.agents.rules.orders.statements import statements
+from ringfence.agents.rules.orders.wording import with_length
+from ringfence.agents.rules.plans.complements import idle, lasts, no_longer
 from ringfence.agents.rules.reader import Question, Reader
 from ringfence.agents.rules.refusals import cannot
-from ringfence.agents.rules.remarks import not_so
-from ringfence.agents.rules.sides import contradicted, filtered
-from ringfence.agents.rules.size_led import without_whole
-from ringfence.agents.rules.statements import statements
-from ringfence.agents.rules.tokens import Token, read_tokens
-from ringfence.agents.rules.weekdays import on_their_days
-from ringfence.agents.rules.wording import with_length
+from ringfence.agents.rules.talk.asides import unused_line, without_talk
+from ringfence.agents.rules.talk.facts import owned, set_apart
+from ringfence.agents.rules.text.placing import placed
+from ringfence.agents.rules.text.tokens import Token, read_tokens
 from ringfence.trade.description.catalogue import usual_line
 from ringfence.trade.description.echo import echo, line as say_line
 from ringfence.trade.description.lines import lines_of, map_lines

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 
 from ringfence.agents.rules.compiler import Misread, Understood
-from ringfence.agents.rules.lexicon import lexicon
+from ringfence.agents.rules.text.lexicon import lexicon
 from ringfence.trade.description.echo import echo
 from ringfence.trade.run import Json
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ringfence.agents.rules.tokens import Token
+from ringfence.agents.rules.text.tokens import Token
 from ringfence.trade.description.model import Condition, Line
 
 _END = Token(kind="END", text="", start=0, end=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ringfence.agents.rules.reader import Question
-from ringfence.agents.rules.tokens import Token
+from ringfence.agents.rules.text.tokens import Token
 
 _CANNOT: dict[str, tuple[str, tuple[str, ...]]] = {
     "CANNOT_PIPS": (

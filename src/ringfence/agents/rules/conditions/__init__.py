@@ -1,0 +1,1 @@
+"""Conditions: comparisons, crosses, movements, and what they are joined by."""

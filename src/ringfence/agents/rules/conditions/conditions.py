@@ -1,0 +1,395 @@
+"""Conditions in English, from "RSI drops below 30" to "not (A or B)". Each function reads what it knows, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ringfence.agents.rules.conditions.nominals import nominal
+from ringfence.agents.rules.conditions.of_each import both_after, of_each, so_many_closes
+from ringfence.agents.rules.conditions.predicates import predicate
+from ringfence.agents.rules.dates.calendar import calendar
+from ringfence.agents.rules.measures.frames import frame
+from ringfence.agents.rules.measures.lines import line
+from ringfence.agents.rules.measures.scales import line_in
+from ringfence.agents.rules.reader import Reader, period
+from ringfence.trade.description.catalogue import PRICES
+from ringfence.trade.description.lines import lines_of
+from ringfence.trade.description.model import (
+    AllOf,
+    AnyOf,
+    Between,
+    Compare,
+    Condition,
+    Cross,
+    EveryBars,
+    Held,
+    Line,
+    Not,
+    SomeOf,
+    Trend,
+)
+
+# What begins another statement: an "and" or a comma before it does not go on with the condition.
+ACTIONS = (
+    "BUY", "SELL", "SHORT", "EXIT", "COVER", "HOLD", "INVEST", "USE", "STOP", "STOP_SET", "TARGET", "TRAIL",
+    "TIME_STOP", "RISK", "REBALANCE", "TRADE", "WHEN", "UNLESS", "UNTIL", "THEN", "OTHERWISE", "DCA", "LONG",
+    "ALL_IN", "SIZE", "REST", "ONLY", "ADD_EACH", "ROTATE", "HALF", "THOSE_FOR", "EQUALLY", "LONG_ONLY",
+)  # fmt: skip
+
+
+def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
+    """A whole condition. `leaving`: of an exit, where a percentage without a period is measured from the entry."""
+    first = r.i
+    whole = _all_listed(r)
+    if whole is not None:
+        return whole
+    wide = r.take("EITHER", "BOTH")
+    shared = of_each(r, wide.kind) if wide is not None else both_after(r)
+    part = shared or _unary(r)
+    if part is None:
+        r.i = first
+        return None
+    parts, words = [part], []
+    r.take("TOGETHER", "TOO")
+    while (word := _connective(r, parts[-1])) is not None:
+        with r.trying() as attempt:
+            comma = r.take(",") is not None
+            r.take("ONLY") if r.at("ON", "USE", ahead=1) else None
+            r.take("AND", "OR", "USE", "WHEN" if word == "while" else "AND") or (
+                r.take("ON") if r.at("VOLUME", ahead=1) else None
+            )
+            r.take("THEN") if word == "then" else None
+            r.take("WHEN") if r.at("ONE_POSITION", ahead=1) else None
+            if word != "or" and not r.at("OTHERWISE", "BETWEEN", "WHEN", ahead=1) and r.take("ONE_POSITION"):
+                r.single = True
+                attempt.keep()
+                continue
+            again = r.take("BOTH", "EITHER")
+            r.joined = True
+            another = of_each(r, again.kind) if again is not None else None
+            another = another or (_unary(r) if not r.at(*ACTIONS) else None)
+            r.joined = False
+            if another is None or (leaving and isinstance(another, EveryBars) and r.peek(-1).kind == "HAVE_PASSED"):
+                break
+            if leaving and r.at("SINCE_ENTRY"):
+                break  # 5 % off its high since entry: a trailing stop
+            if comma and word == "while" and _orders(r):
+                break  # buy when …, while above 70, sell
+            if word == "while" and "or" in words:
+                break
+            attempt.keep()
+            r.take("TOGETHER", "TOO")
+            parts.append(another)
+            words.append("and" if word in ("while", "then") else word)
+    parts = _all_held(r, _on_each(r, parts)) if "or" not in words else parts
+    if shared is None and wide is not None and wide.kind == "EITHER" and "or" not in words and not r.at("OR"):
+        r.i = first
+        return None
+    return _joined(r, parts, words, first)
+
+
+def _connective(r: Reader, last: Condition) -> str | None:
+    opened = isinstance(last, Compare) and last.left == Line(name="open")
+    dated = isinstance(last, Compare) and isinstance(last.left, Line) and last.left.ago > 0
+    at = 1 if dated and r.at(",") else 0
+    if opened and r.at("THEN") and r.at("CLOSES", "CLOSE", "FALLS", "RISES", ahead=1):
+        return "then"  # opens above it and then closes below: of one bar
+    if dated and r.at("THEN", ahead=at) and r.at("CURRENT", ahead=at + 1):
+        return "then"  # yesterday it was below, then today it closes above
+    if r.at("ONLY") and r.at("ON", "USE", ahead=1):
+        return "and"
+    if _another_rule(r):
+        return None
+    if r.at("AND", "OR"):
+        return r.peek().kind.lower()
+    if r.at("WHEN") and r.peek().text in ("while", "whilst"):
+        return "while"
+    if r.at("USE") and r.peek().text == "with":
+        return "and"
+    if r.at("AFTER", "BEFORE", "BETWEEN", "FROM") and r.at("TIME", ahead=1):
+        return "and"  # RSI crosses below 30 after 9:45
+    if r.at("ON") and (r.peek(1).text in ("green candle", "red candle") or r.at("VOLUME", ahead=1) or _busy(r)):
+        return "and"
+    if r.at(",") and r.at("WHEN", ahead=1) and r.peek(1).text in ("while", "whilst"):
+        return "while"
+    if r.at(","):
+        return r.peek(1).kind.lower() if r.at("AND", "OR", ahead=1) else ","
+    return None
+
+
+def _another_rule(r: Reader) -> bool:
+    """buy when …, and when it closes above 13, sell: what follows has an order of its own, as what came before has."""
+    at = 1 if r.at(",") else 0
+    if r.peek(at).text not in ("and when", "and if", "and once", "and as soon as", "and whenever"):
+        return False
+    begin = r.i
+    while begin > 0 and r.tokens[begin - 1].kind != "STOP_MARK":
+        begin -= 1
+    if not any(token.kind in _ORDERS for token in r.tokens[begin : r.i]):
+        return False
+    n = at + 1
+    while not r.at("END", "STOP_MARK", *_ORDERS, ahead=n):
+        n += 1
+    after = n + 1 + r.at("IT", "POSITION", "SYMBOL", "SHARES", ahead=n + 1)
+    return r.at(*_ORDERS, ahead=n) and r.at("END", "STOP_MARK", ",", "AND", ahead=after)
+
+
+_ORDERS = ("SELL", "EXIT", "COVER", "BUY", "SHORT", "LONG")
+
+
+def _orders(r: Reader) -> bool:
+    """…, sell: an order that the rule before it leads to."""
+    return r.at(*_ORDERS, ahead=int(r.at(",", "THEN", "COLON")))
+
+
+def _busy(r: Reader) -> bool:
+    """on above-average volume, on twice its average volume."""
+    kinds = [r.peek(n).kind for n in range(1, 8)]
+    return r.at("ABOVE", "BELOW", "AT_LEAST", "TWICE", "TRIPLE", "NUM", ahead=1) and "VOLUME" in kinds
+
+
+def _all_held(r: Reader, parts: list[Condition]) -> list[Condition]:
+    """A and B, three days running: after a comma it is said of all of them."""
+    with r.trying() as attempt:
+        if len(parts) < 2 or not r.take(","):
+            return parts
+        r.take("BOTH")
+        bars = _run(r)
+        if bars is None or not _in_a_row(r):
+            return parts
+        made = [_lasting(part, bars) for part in parts]
+        kept = [part for part in made if part is not None]
+        if len(kept) < len(parts):
+            return parts
+        attempt.keep()
+        return kept
+
+
+def _on_each(r: Reader, parts: list[Condition]) -> list[Condition]:
+    """it has closed higher for three days, volume rising on each of them: as long as what was said before."""
+    last, runs = parts[-1], [part.bars for part in parts[:-1] if isinstance(part, (Trend, Held)) and part.bars > 1]
+    with r.trying() as attempt:
+        if not isinstance(last, Trend) or last.bars != 1 or len(runs) != 1 or not r.take("ON"):
+            return parts
+        if r.peek().text not in ("each of", "each", "each one", "all of", "every one") or not r.take(r.peek().kind):
+            return parts
+        r.take("NUM") if r.peek().value == runs[0] else None
+        r.take("DAY", "BAR")
+        r.take("TOO")
+        if not r.at("END", "STOP_MARK", ",", "AND", "THEN", "BUY", "SHORT"):
+            return parts
+        attempt.keep()
+        return [*parts[:-1], replace(last, bars=runs[0])]
+
+
+def _in_a_row(r: Reader) -> bool:
+    return any(token.kind == "CONSECUTIVE" for token in r.tokens[r.i - 2 : r.i])
+
+
+def _lasting(part: Condition, bars: int) -> Condition | None:
+    if isinstance(part, Trend) and part.bars == 1:
+        return replace(part, bars=bars)
+    return Held(condition=part, bars=bars) if isinstance(part, (Compare, Between)) else None
+
+
+def _joined(r: Reader, parts: list[Condition], words: list[str], first: int) -> Condition:
+    if len(parts) == 1:
+        return parts[0]
+    said = set(words) - {","}
+    if said == {"and", "or"}:
+        raise r.ask(
+            "and with or can be read in two ways: put brackets around what belongs together",
+            _bracketed(r, parts, words),
+            first,
+        )
+    return any_of(parts) if said == {"or"} else all_of(parts)
+
+
+def _bracketed(r: Reader, parts: list[Condition], words: list[str]) -> list[str]:
+    from ringfence.trade.description.echo import condition as say
+
+    told = [say(part) for part in parts]
+    if len(told) != 3:
+        return ["(A and B) or C", "A and (B or C)"]
+    one, two = (word if word != "," else "and" for word in words)
+    return [f"({told[0]} {one} {told[1]}) {two} {told[2]}", f"{told[0]} {one} ({told[1]} {two} {told[2]})"]
+
+
+def all_of(parts: list[Condition]) -> Condition:
+    flat = [one for part in parts for one in (part.parts if isinstance(part, AllOf) else (part,))]
+    return flat[0] if len(flat) == 1 else AllOf(parts=tuple(flat))
+
+
+def any_of(parts: list[Condition]) -> Condition:
+    flat = [one for part in parts for one in (part.parts if isinstance(part, AnyOf) else (part,))]
+    return flat[0] if len(flat) == 1 else AnyOf(parts=tuple(flat))
+
+
+def _unary(r: Reader) -> Condition | None:
+    with r.trying() as attempt:
+        if r.at("WHEN") and r.peek().text in ("if", "when"):
+            r.take("WHEN")  # and if, or when
+        if r.take("NOT"):
+            part = _unary(r)
+            if part is not None:
+                attempt.keep()
+                return Not(part=part)
+            return None
+        if r.take("("):
+            inner = condition(r)
+            if inner is not None and r.take(")"):
+                attempt.keep()
+                return inner
+            return None
+        part = some(r) or fewer(r) or so_many_closes(r) or nominal(r) or calendar(r) or predicate(r)
+        if part is not None:
+            attempt.keep()
+            part = meant(r, _held(r, part))
+            if r.at("ON"):
+                frame(r)  # on the daily chart
+            return part
+    return None
+
+
+def meant(r: Reader, part: Condition) -> Condition:
+    """at the lower band, meaning a close below it: what is said of the same line in plainer words takes its place."""
+    with r.trying() as attempt:
+        r.take(",")
+        made = _unary(r) if r.take("MEANING") else None
+        if made is not None and _named(made) & _named(part):
+            attempt.keep()
+            return made
+    return part
+
+
+def _named(part: Condition) -> set[Line]:
+    return {one for one in lines_of(part) if one.name not in PRICES}
+
+
+def some(r: Reader) -> Condition | None:
+    """at least two of these three are true: A, B, C."""
+    first = r.i
+    with r.trying() as attempt:
+        r.take("AT_LEAST") or (r.take("EVERY") if r.at("NUM", ahead=1) else None)
+        number = r.take("NUM")
+        if number is None:
+            return None
+        r.take("OR_MORE")
+        if not r.take("OF"):
+            return None
+        total = r.take("NUM")
+        r.skip("STRATEGY", "TITLE")
+        r.take("IS")
+        if not r.take("TRUE", "HOLD", "COLON") or (r.peek(-1).kind != "COLON" and not r.take("COLON", ",")):
+            return None
+        parts = _listed(r)
+        if total is not None and len(parts) != total.value:
+            raise r.ask(f"it says {total.text}, and names {len(parts)}", ["name each of them, with commas"], first)
+        if not 1 <= number.value <= len(parts):
+            return None
+        attempt.keep()
+        return SomeOf(count=int(number.value), parts=tuple(parts))
+
+
+def _all_listed(r: Reader) -> Condition | None:
+    """all of these are true: A, B, C; any of the following is true: A, B."""
+    with r.trying() as attempt:
+        wide = r.take("BOTH", "EITHER")
+        r.skip("OF", "NUM", "STRATEGY", "TITLE")
+        r.take("IS")
+        if wide is None or not r.take("TRUE", "HOLD", "COLON") or (r.peek(-1).kind != "COLON" and not r.take("COLON")):
+            return None
+        parts = _listed(r)
+        if len(parts) < 2:
+            return None
+        attempt.keep()
+        return all_of(parts) if wide.kind == "BOTH" else any_of(parts)
+
+
+def _listed(r: Reader) -> list[Condition]:
+    """A, B and C."""
+    parts: list[Condition] = []
+    while True:
+        with r.trying() as attempt:
+            if parts and not (r.take(",") or r.at("AND", "OR")):
+                break
+            r.take("AND", "OR") if parts else None
+            r.joined = bool(parts)
+            part = _unary(r) if not r.at(*ACTIONS) else None
+            r.joined = False
+            if part is None:
+                break
+            attempt.keep()
+            parts.append(part)
+    return parts
+
+
+def fewer(r: Reader) -> Condition | None:
+    """fewer than two are true: of those that the entry counts."""
+    with r.trying() as attempt:
+        word = r.take("BELOW", "AT_LEAST")
+        number = r.take("NUM") if word is not None else None
+        if word is None or number is None or not isinstance(r.entry, SomeOf):
+            return None
+        r.take("OF")
+        r.skip("STRATEGY", "TITLE")
+        r.take("IS")
+        if not r.take("TRUE", "HOLD") or not 1 <= number.value <= len(r.entry.parts):
+            return None
+        attempt.keep()
+        made = SomeOf(count=int(number.value), parts=r.entry.parts)
+        return Not(part=made) if word.kind == "BELOW" else made
+
+
+def _held(r: Reader, part: Condition) -> Condition:
+    """for 3 bars in a row, for the last 5 days, on 3 consecutive bars."""
+    if not isinstance(part, (Compare, Between)):
+        return part
+    bars = _run(r)
+    return part if bars is None else Held(condition=part, bars=bars)
+
+
+def _run(r: Reader) -> int | None:
+    with r.trying() as attempt:
+        spoken = r.take("FOR", "ON") is not None
+        r.skip("AT_LEAST", "PREVIOUS")
+        if r.at("NUM") and r.at("CONSECUTIVE", ahead=1):
+            number = r.take("NUM")
+            r.take("CONSECUTIVE")
+            unit = r.take("BAR", "DAY", "WEEK", "CLOSE", "CLOSES", "HOUR")
+            bars = int(number.value) if number and unit else None
+        else:
+            bars = period(r) if r.at("NUM") else None
+        running = r.take("CONSECUTIVE") is not None
+        if bars is not None and (spoken or running):
+            attempt.keep()
+            return bars
+    return None
+
+
+def _named_cross(r: Reader) -> Line | None:
+    """the opposite MACD cross: which of them it is."""
+    with r.trying() as attempt:
+        made = line(r)
+        if made is not None and r.take("CROSS"):
+            attempt.keep()
+            return made
+    return None
+
+
+def opposite(r: Reader, entry: Condition | None, first: int) -> Condition:
+    """What "the opposite" of an entry is, where that is clear."""
+    crosses = [part for part in entry.parts if isinstance(part, Cross)] if isinstance(entry, AllOf) else []
+    named = _named_cross(r)
+    if named is not None:
+        whole = [entry] if isinstance(entry, Cross) else []
+        crosses = [part for part in crosses or whole if line_in(part.left) == named]
+    if len(crosses) == 1 and (named is not None or "cross" in r.peek(-1).text):
+        entry = crosses[0]  # of several conditions the one that is a cross
+    if isinstance(entry, Cross) and entry.direction != "either":
+        return Cross(left=entry.left, direction="below" if entry.direction == "above" else "above", right=entry.right)
+    lines = isinstance(entry, Compare) and isinstance(entry.left, Line) and isinstance(entry.right, Line)
+    if lines and isinstance(entry, Compare) and entry.level in ("above", "below"):
+        # the 10-day average is above the 30-day one, or the other way round
+        return replace(entry, level="below" if entry.level == "above" else "above")
+    raise r.ask("the opposite of what?", ["say the rule for the exit in full"], first)

@@ -1,0 +1,1 @@
+"""Lines, their settings, and what stands on either side of a comparison."""

@@ -1,0 +1,1 @@
+"""The other kinds of strategy: fixed weights, rotation, pairs, switching."""

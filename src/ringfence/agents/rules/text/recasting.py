@@ -1,0 +1,137 @@
+"""Turns of phrase (turns.txt) that say what a plainer one says: a position is opened, whatever happens, a stop too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ringfence.agents.rules.text.tokens import Token
+
+_INDICES = ("MFI", "RSI", "CCI", "ADX")
+_ENDS = ("STOP_MARK", ",", "AND", "OR", ")", "USE", "WHEN", "END", "DASH", "COLON")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Element:
+    kinds: dict[str, tuple[str, ...]]
+    optional: bool = False
+    ahead: bool = False
+    behind: bool = False
+
+    def fits(self, token: Token | None) -> bool:
+        if token is None:
+            return "END" in self.kinds
+        return token.kind in self.kinds and (not self.kinds[token.kind] or token.text in self.kinds[token.kind])
+
+
+@cache
+def _rules() -> tuple[tuple[tuple[_Element, ...], tuple[str, ...]], ...]:
+    text = files("ringfence.agents.rules.text").joinpath("turns.txt").read_text(encoding="utf-8")
+    return tuple((tuple(map(_element, _elements(said))), tuple(becomes.split())) for said, becomes in _turns(text))
+
+
+def _turns(text: str) -> Iterator[tuple[str, str]]:
+    """Each rule of the file with its $NAMES put in: what is said, and what that becomes."""
+    named: dict[str, str] = {}
+    for line in text.splitlines():
+        rule = line.partition("  # ")[0].rstrip()
+        if not rule or rule.startswith("#"):
+            continue
+        name = re.match(r"\$([A-Z_]+) = ", rule)
+        rest = re.sub(r"\$([A-Z_]+)", lambda found: named[found[1]], rule[name.end() :] if name else rule)
+        if name:
+            named[name[1]] = rest
+        else:
+            said, _, becomes = rest.partition(" =>")
+            yield said, becomes.strip()
+
+
+def _elements(said: str) -> list[str]:
+    """Cut at the blanks before a kind; those within a text ("buy signal") stay."""
+    made: list[str] = []
+    for word in said.split(" "):
+        if made and word[:1].islower():
+            made[-1] += f" {word}"
+        else:
+            made.append(word)
+    return made
+
+
+def _element(said: str) -> _Element:
+    kinds: dict[str, tuple[str, ...]] = {}
+    for one in said.strip("<>?").split("|"):
+        kind, _, texts = one.partition("=")
+        kinds[kind] = tuple(texts.split("/")) if texts else ()
+    return _Element(kinds=kinds, optional=said.endswith("?"), ahead=said[0] == ">", behind=said[0] == "<")
+
+
+def recast(tokens: Sequence[Token]) -> list[Token]:
+    """The same in the plain words that the grammar has rules for."""
+    made = _same_index(tokens)
+    for elements, becomes in _rules():
+        present = {"END", *(token.kind for token in made)}
+        if any(not element.optional and element.kinds.keys().isdisjoint(present) for element in elements):
+            continue  # most rules are about words that are not there
+        n = 0
+        while n < len(made):
+            found = _fit(made, n, elements)
+            if found is None:
+                n += 1
+                continue
+            taken, end = found
+            new = [_made(made, taken, one, (n, end)) for one in becomes if not one.isdigit() or int(one) in taken]
+            made[n:end] = new
+            n += len(new)
+    return made
+
+
+def _same_index(tokens: Sequence[Token]) -> list[Token]:
+    """The money flow index falls below 20 …, the index exceeds 70: the one that was named, where a number follows."""
+    made = list(tokens)
+    named: Token | None = None
+    for n, token in enumerate(made):
+        if token.kind in _INDICES and token.text.endswith("index"):
+            named = token
+        if named is None or (token.kind, token.text) != ("PRICE", "index"):
+            continue
+        number = next((k for k in range(n + 1, min(n + 5, len(made))) if made[k].kind == "NUM"), None)
+        after = made[number + 1].kind if number is not None and number + 1 < len(made) else "END"
+        if number is not None and after in _ENDS and made[number - 1].kind not in _ENDS:
+            made[n] = replace(token, kind=named.kind, text=named.text)
+    return made
+
+
+def _fit(tokens: list[Token], n: int, elements: tuple[_Element, ...]) -> tuple[dict[int, int], int] | None:
+    """Which token each element has, and the first one after them all."""
+    taken: dict[int, int] = {}
+    at = n
+    for number, element in enumerate(elements, 1):
+        token = tokens[at] if at < len(tokens) else None
+        if element.behind:
+            if not element.fits(tokens[n - 1] if n else None):
+                return None
+        elif element.ahead:
+            if not element.fits(token):
+                return None
+        elif element.fits(token) and token is not None:
+            taken[number] = at
+            at += 1
+        elif not element.optional:
+            return None
+    return taken, at
+
+
+def _made(tokens: list[Token], taken: dict[int, int], one: str, span: tuple[int, int]) -> Token:
+    if one.isdigit():
+        return tokens[taken[int(one)]]
+    first, last = tokens[span[0]], tokens[span[1] - 1]
+    if ":" in one:  # NUM:2
+        kind, _, number = one.partition(":")
+        return replace(first, kind=kind, text=number, value=int(number), end=last.end)
+    one, _, text = one.partition("=")
+    return replace(first, kind=one, text=text.replace("_", " ") or one.lower(), start=first.start, end=last.end)
