@@ -1,7 +1,8 @@
 """The offline author: plain English in, a typed description and a native strategy out; the same words, the same code.
 
 `text/` cuts the words into tokens of a lexicon (words.txt) and puts turns of phrase plainly (turns.txt); a grammar by
-recursive descent reads them (`measures/`, `conditions/`, `dates/`, `orders/`, `plans/`); `compiler` makes the description.
+recursive descent reads them (`measures/`, `conditions/`, `dates/`, `orders/`, `plans/`); `compiler` makes of it a
+description.
 Every word belongs to what is read, or the request is refused with the words that were not.
 """
 
