@@ -9,7 +9,7 @@ from ringfence.agents.rules.measures.operands import line_name, operand, pair_of
 from ringfence.agents.rules.measures.scales import fitting
 from ringfence.agents.rules.measures.settings import AVERAGES
 from ringfence.agents.rules.reader import Reader
-from ringfence.trade.description.model import Condition, Cross, Direction, Line
+from ringfence.trade.description.model import AllOf, Condition, Cross, Direction, Line
 
 GOLDEN = (Line(name="sma", values=(50,)), Line(name="sma", values=(200,)))
 _GOLDEN = {"GOLDEN_CROSS": "above", "DEATH_CROSS": "below"}
@@ -68,8 +68,9 @@ def named_cross(r: Reader) -> Condition | None:
         mood = mood or r.take("BULLISH", "BEARISH")
         if mood is None or r.take("CROSS") is None:
             return None
+        found: tuple[Line, Line] | None
         if made is None and r.at("END", "STOP_MARK", ",", "AND") and r.it is not None and r.right is not None:
-            found: tuple[Line, Line] | None = (r.it, r.right)
+            found = _crossed_before(r.entry) or (r.it, r.right)
         elif made is None:
             r.take("OF", "IN", "ON", "BETWEEN")
             found = pair_of_averages(r)
@@ -85,6 +86,15 @@ def named_cross(r: Reader) -> Condition | None:
         attempt.keep()
         r.it, r.right = found
         return Cross(left=found[0], direction="above" if mood.kind == "BULLISH" else "below", right=found[1])
+
+
+def _crossed_before(entry: Condition | None) -> tuple[Line, Line] | None:
+    """The two lines whose cross the entry waits for, whatever else it asks for: exit on the bearish cross."""
+    parts = entry.parts if isinstance(entry, AllOf) else (entry,)
+    crosses = [part for part in parts if isinstance(part, Cross)]
+    if len(crosses) != 1 or not isinstance(crosses[0].left, Line) or not isinstance(crosses[0].right, Line):
+        return None
+    return crosses[0].left, crosses[0].right
 
 
 def _own_pair(made: Line | None) -> tuple[Line, Line] | None:

@@ -60,6 +60,8 @@ CLOSING = re.compile(
     r"(?:it|all|everything|the (?:whole|entire|full|complete) (?:\w+ )?\w+|all there is(?: to it)?|"
     r"my (?:whole |entire )?\w+)"
     r"(?: (?:really|basically|folks|for now|from me|i need|i want|i have))*"
+    r"|how (?:would|did|does|do|has|will) (?:that|this|it|they) (?:have )?"
+    r"(?:done?|perform(?:ed)?|work(?:ed)?|fared?|look(?:ed)?)(?: over time| historically| so far)?"
     r"|(?:(?:it's )?as )?simple as that|end of story|done|easy(?: enough| peasy)?|voila|enjoy|good luck|keep it simple"
     r"|(?:there (?:is|are) )?(?:no|not any) (?:other|more|further|additional|extra) "
     r"(?:rules?|conditions?|filters?|requirements?|bells and whistles|indicators?|tricks?)"

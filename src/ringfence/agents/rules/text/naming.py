@@ -58,7 +58,9 @@ def bracketed_names(words: list[Token]) -> list[Token]:
 def _name_before(made: list[Token]) -> int:
     """Where the name that ends here begins."""
     first = len(made)
-    while first and (made[first - 1].kind in ("Name", "Word") or made[first - 1].text == "&"):
+    while first and (
+        made[first - 1].kind in ("Name", "Word") or made[first - 1].text == "&" or _hyphen(made, first - 1)
+    ):
         if lexicon().kinds.get(made[first - 1].text) in _NOT_NAMES:
             break
         first -= 1
@@ -71,6 +73,11 @@ def _name_before(made: list[Token]) -> int:
     names = [one.text for one in made[first:] if one.kind in ("Name", "Word")]
     everyday = [name for name in names if lexicon().kinds.get(name) not in _COMPANIES_TOO]
     return first if any(name not in lexicon().kinds for name in names) or (names and not everyday) else len(made)
+
+
+def _hyphen(made: list[Token], n: int) -> bool:
+    """Coca-Cola."""
+    return made[n].text == "-" and n + 1 < len(made) and made[n].end == made[n + 1].start
 
 
 def _ticker(token: Token) -> bool:
@@ -217,6 +224,9 @@ def _plain(tokens: list[Token]) -> list[Token]:
             n = after
             continue
         n += 1
+        if last is not None and last.kind == token.kind == "SYMBOL" and _letters(last) == _letters(token):
+            made[-1] = replace(token, start=last.start)  # Berkshire Hathaway BRK-B
+            continue
         if last is not None and last.kind == "SYMBOL" and token.text in ("stock", "shares", "share", "etf", "stocks"):
             if token.kind == "SHARES" and len(made) > 1 and made[-2].kind == "NUM":
                 made[-1:] = [token, last]
@@ -225,6 +235,10 @@ def _plain(tokens: list[Token]) -> list[Token]:
             continue
         made.append(token)
     return made
+
+
+def _letters(token: Token) -> str:
+    return "".join(letter for letter in token.text if letter.isalnum())
 
 
 def _explained(tokens: list[Token], n: int) -> int:
