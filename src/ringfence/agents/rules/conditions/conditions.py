@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ringfence.agents.rules.conditions.connectives import connective, orders
 from ringfence.agents.rules.conditions.nominals import nominal
 from ringfence.agents.rules.conditions.of_each import both_after, of_each, so_many_closes
 from ringfence.agents.rules.conditions.predicates import predicate
@@ -51,7 +52,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
         return None
     parts, words = [part], []
     r.take("TOGETHER", "TOO")
-    while (word := _connective(r, parts[-1])) is not None:
+    while (word := connective(r, parts[-1])) is not None:
         with r.trying() as attempt:
             comma = r.take(",") is not None
             r.take("ONLY") if r.at("ON", "USE", ahead=1) else None
@@ -69,11 +70,12 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
             another = of_each(r, again.kind) if again is not None else None
             another = another or (_unary(r) if not r.at(*ACTIONS) else None)
             r.joined = False
+            another = _either(r, another) if again is not None and again.kind == "EITHER" and word == "and" else another
             if another is None or (leaving and isinstance(another, EveryBars) and r.peek(-1).kind == "HAVE_PASSED"):
                 break
             if leaving and r.at("SINCE_ENTRY"):
                 break  # 5 % off its high since entry: a trailing stop
-            if comma and word == "while" and _orders(r):
+            if comma and word == "while" and orders(r):
                 break  # buy when …, while above 70, sell
             if word == "while" and "or" in words:
                 break
@@ -85,67 +87,25 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
     if shared is None and wide is not None and wide.kind == "EITHER" and "or" not in words and not r.at("OR"):
         r.i = first
         return None
+    if wide is not None and wide.kind == "BOTH" and words[:1] == ["and"] and set(words[1:]) == {"or"}:
+        return any_of([all_of(parts[:2]), *parts[2:]])  # both A and B, or C
     return _joined(r, parts, words, first)
 
 
-def _connective(r: Reader, last: Condition) -> str | None:
-    opened = isinstance(last, Compare) and last.left == Line(name="open")
-    dated = isinstance(last, Compare) and isinstance(last.left, Line) and last.left.ago > 0
-    at = 1 if dated and r.at(",") else 0
-    if opened and r.at("THEN") and r.at("CLOSES", "CLOSE", "FALLS", "RISES", ahead=1):
-        return "then"  # opens above it and then closes below: of one bar
-    if dated and r.at("THEN", ahead=at) and r.at("CURRENT", ahead=at + 1):
-        return "then"  # yesterday it was below, then today it closes above
-    if r.at("ONLY") and r.at("ON", "USE", ahead=1):
-        return "and"
-    if _another_rule(r):
-        return None
-    if r.at("AND", "OR"):
-        return r.peek().kind.lower()
-    if r.at("WHEN") and r.peek().text in ("while", "whilst"):
-        return "while"
-    if r.at("USE") and r.peek().text == "with":
-        return "and"
-    if r.at("AFTER", "BEFORE", "BETWEEN", "FROM") and r.at("TIME", ahead=1):
-        return "and"  # RSI crosses below 30 after 9:45
-    if r.at("ON") and (r.peek(1).text in ("green candle", "red candle") or r.at("VOLUME", ahead=1) or _busy(r)):
-        return "and"
-    if r.at(",") and r.at("WHEN", ahead=1) and r.peek(1).text in ("while", "whilst"):
-        return "while"
-    if r.at(","):
-        return r.peek(1).kind.lower() if r.at("AND", "OR", ahead=1) else ","
-    return None
-
-
-def _another_rule(r: Reader) -> bool:
-    """buy when …, and when it closes above 13, sell: what follows has an order of its own, as what came before has."""
-    at = 1 if r.at(",") else 0
-    if r.peek(at).text not in ("and when", "and if", "and once", "and as soon as", "and whenever"):
-        return False
-    begin = r.i
-    while begin > 0 and r.tokens[begin - 1].kind != "STOP_MARK":
-        begin -= 1
-    if not any(token.kind in _ORDERS for token in r.tokens[begin : r.i]):
-        return False
-    n = at + 1
-    while not r.at("END", "STOP_MARK", *_ORDERS, ahead=n):
-        n += 1
-    after = n + 1 + r.at("IT", "POSITION", "SYMBOL", "SHARES", ahead=n + 1)
-    return r.at(*_ORDERS, ahead=n) and r.at("END", "STOP_MARK", ",", "AND", ahead=after)
-
-
-_ORDERS = ("SELL", "EXIT", "COVER", "BUY", "SHORT", "LONG")
-
-
-def _orders(r: Reader) -> bool:
-    """…, sell: an order that the rule before it leads to."""
-    return r.at(*_ORDERS, ahead=int(r.at(",", "THEN", "COLON")))
-
-
-def _busy(r: Reader) -> bool:
-    """on above-average volume, on twice its average volume."""
-    kinds = [r.peek(n).kind for n in range(1, 8)]
-    return r.at("ABOVE", "BELOW", "AT_LEAST", "TWICE", "TRIPLE", "NUM", ahead=1) and "VOLUME" in kinds
+def _either(r: Reader, part: Condition | None) -> Condition | None:
+    """A and either B or C: what "or" joins is one thing."""
+    parts = [part] if part is not None else []
+    while parts:
+        with r.trying() as attempt:
+            r.take(",")
+            r.joined = r.take("OR") is not None
+            another = _unary(r) if r.joined else None
+            r.joined = False
+            if another is None:
+                break
+            attempt.keep()
+            parts.append(another)
+    return any_of(parts) if parts else None
 
 
 def _all_held(r: Reader, parts: list[Condition]) -> list[Condition]:

@@ -106,6 +106,10 @@ def _subject(r: Reader, said: Collected) -> bool:
         if made is None or made.name in ("close", "?", "highest", "lowest") or r.i == first:
             return False
         attempt.keep()
+        if made.symbol and not said.symbols:  # RSI for SPY on hourly bars: what is traded
+            said.symbols.append(made.symbol)
+            r.traded = tuple(said.symbols)
+            made = replace(made, symbol="")
         remember(r, made)
         said.about.append(made)
     return True

@@ -234,7 +234,7 @@ def _unmet(r: Reader, said: Collected, first: int) -> bool:
             return False
         r.skip("IT", "POSITION", "TRADE", "NEXT_OPEN")
         attempt.keep()
-        said.stop_hit = True
+        said.unmet = True
         return said.guards.set(r, "time_stop_bars", bars, first)
 
 
