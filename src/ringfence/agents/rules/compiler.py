@@ -243,6 +243,11 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     if wrong := contradicted(said, entries):
         return wrong
     exits = _sided(entries, list(dict.fromkeys(said.exits)))
+    for late in dict.fromkeys(e.when.start for e in exits if isinstance(e.when, InHours)):
+        r.notices.append(
+            f"out at {late} is decided on the first bar from {late} on and filled at the next bar's open: "
+            "where that bar is the day's last, name the time of the bar before it"
+        )
     if said.filters and exits:
         r.notices.append("what must hold to trade is asked of the entries, not of the exits")
     if not _both_end(entries, exits, said.bare):
