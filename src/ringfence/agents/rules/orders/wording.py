@@ -26,6 +26,14 @@ from ringfence.trade.description.model import (
 
 _ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
 
+_NOTHING_CAME = (
+    "nothing happens",
+    "nothing has happened",
+    "neither happens",
+    "neither happened",
+    "neither has happened",
+)
+
 
 def unhit(r: Reader, said: Collected) -> bool:
     """If neither is hit in 20 days close it. If it is still open after 20 days, sell. Close it … if neither is hit."""
@@ -42,7 +50,7 @@ def unhit(r: Reader, said: Collected) -> bool:
         named = replace(unless, kind="NOT_YET")
     if named is None:
         return False
-    if named.kind == "NOT_YET" or named.kind == "NOT" or named.text in ("nothing happens", "nothing has happened"):
+    if named.kind in ("NOT_YET", "NOT") or named.text in _NOTHING_CAME:
         said.unmet = True
     else:
         said.stop_hit = said.stop_hit or not (named.text.startswith("still") or named.kind in ("OPEN", "IN"))
