@@ -223,7 +223,9 @@ def _volatility(r: Reader, said: _Said, *, spoken: bool, whole: bool) -> Sizing 
             attempt.keep()
     if not year:
         raise r.ask(f"how many {r.timeframe} bars has a year?", ["add: at 1638 bars a year"], first)
-    return VolatilityTarget(percent=said.amount.value, period=window, bars_per_year=year)
+    percent = said.amount.value
+    percent = int(percent) if percent == int(percent) else percent  # the program has the number as it was said
+    return VolatilityTarget(percent=percent, period=window, bars_per_year=year)
 
 
 def _coins(r: Reader) -> bool:
