@@ -166,7 +166,9 @@ def test_it_stops_when_nothing_gets_better(bench: Bench) -> None:
 
 
 def test_it_stops_at_its_target_and_when_the_analyst_says_so(bench: Bench) -> None:
-    result, _ = bench.research([says("code", fenced(GOOD))], aim=Aim(target=-100.0), budget=Budget(iterations=9))
+    kept = "Buy GOOG when RSI drops below 40, sell when it rises above 60"
+    replies = [says("code", fenced(strategy(40, 60)))]
+    result, _ = bench.research(replies, idea=kept, aim=Aim(target=-100.0), budget=Budget(iterations=9))
     assert "target is reached" in result.found.stopped
     replies = [says("code", fenced(GOOD)), says("analyst", advice(stop=True))]
     result, _ = bench.research(replies, budget=Budget(iterations=9), research_id="other")
