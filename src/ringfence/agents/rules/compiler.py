@@ -12,6 +12,7 @@ from ringfence.agents.rules.dates.weekdays import on_their_days
 from ringfence.agents.rules.kinds import kinds_of_plan
 from ringfence.agents.rules.measures.frames import stated
 from ringfence.agents.rules.measures.own_settings import one_indicator
+from ringfence.agents.rules.objections import guards_unfit, sides_unfit, size_unfit
 from ringfence.agents.rules.orders.collected import Collected
 from ringfence.agents.rules.orders.remarks import not_so
 from ringfence.agents.rules.orders.sides import contradicted, filtered
@@ -51,7 +52,6 @@ from ringfence.trade.description.model import (
     RiskPerTrade,
     Signals,
     Sizing,
-    VolatilityTarget,
 )
 
 MOST_CHARACTERS = 4_000
@@ -259,43 +259,19 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     if said.held and not exits:
         sides = {one.when: one.side for one in said.entries}
         exits = [Exit(side=sides.get(part, "long"), when=no_longer(part)) for part in said.held]
-    if said.kept and exits:
-        return "it says never to sell, and when to sell: leave one of them out"
-    if said.long_only and any(e.side == "short" for e in entries):
-        return "it says long only, and when to sell short: leave one of them out"
-    if "short" in said.left and not any(e.side == "short" for e in entries):
-        return 'it says when to cover, and never sells short: write "sell when …", or add "sell short when …"'
-    if said.always_in and (exits or {e.side for e in entries} != {"long", "short"}):
-        return "it says always in the market: say when to buy and when to sell short, and no other exit"
+    if wrong := sides_unfit(said, entries, exits):
+        return wrong
     guards, sizing = said.guards.made(), said.sizing or AllIn()
-    if said.stop_hit and not any((guards.stop, guards.target, guards.trail)):
-        return "it speaks of a stop that is hit, and names none: add for example a 5 % stop loss"
-    if said.unmet and not (exits or guards.stop or guards.target or guards.trail):
-        return "it speaks of an exit that has not come, and names none: say when to sell"
-    if not all(getattr(guards, name) for name in said.promised):
-        return "its heading names a stop or a target, and no rule has it: add for example a 5 % stop loss"
-    if any(getattr(guards, name) for name in said.without):
-        return "it says that there is no stop or target, and names one: leave one of them out"
-    if guards.trail is not None and guards.trail.rest and not guards.partials:
-        return 'it trails the rest, and sells no part before: add for example "sell half at 5 %"'
-    if any(e.rest for e in exits) and not guards.partials:
-        return 'it sells the rest, and no part before: add for example "sell half at 5 %"'
+    if wrong := guards_unfit(said, guards, exits):
+        return wrong
     counted = isinstance(sizing, (RiskPerTrade, RiskCash)) or (
         guards.target is not None and guards.target.kind == "risk"
     )
     if counted and guards.stop is None and guards.trail is not None and not guards.trail.rest:
         guards = replace(guards, stop=guards.trail.distance)  # where the trailing stop begins
         r.notices.append("the risk is measured to where the trailing stop begins")
-    if isinstance(sizing, (RiskPerTrade, RiskCash)) and guards.stop is None:
-        return 'risk per trade needs a stop: add for example "stop loss 5 %"'
-    if guards.target is not None and guards.target.kind == "risk" and guards.stop is None:
-        return 'a target in times of the risk needs a stop: add for example "stop loss 5 %"'
-    if isinstance(sizing, VolatilityTarget) and said.adds:
-        return "a position of a target volatility is not added to: leave one of them out"
-    if sum(p.portion for p in guards.partials) > 100.001:
-        return "the parts to sell are more than the whole: make them add up to 100 % at most"
-    if len([e for e in exits if e.portion < 100]) > 1:
-        return "only one part can be sold by a rule; give the others a gain, for example sell half at 5 %"
+    if wrong := size_unfit(said, guards, sizing, exits):
+        return wrong
     adds = said.adds or _bought_again(sizing, entries, exits, guards)
     adds = adds or (said.kept and isinstance(sizing, (FixedCash, FixedShares)) and _each_time(r))
     plan = Signals(entries=tuple(entries), exits=tuple(exits), guards=guards, sizing=sizing, adds=adds)

@@ -1,0 +1,50 @@
+"""What speaks against a strategy of rules as it was said: parts that contradict each other, or lack another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ringfence.agents.rules.orders.collected import Collected
+from ringfence.trade.description.model import Entry, Exit, Guards, RiskCash, RiskPerTrade, Sizing, VolatilityTarget
+
+
+def sides_unfit(said: Collected, entries: Sequence[Entry], exits: Sequence[Exit]) -> str:
+    if said.kept and exits:
+        return "it says never to sell, and when to sell: leave one of them out"
+    if said.long_only and any(e.side == "short" for e in entries):
+        return "it says long only, and when to sell short: leave one of them out"
+    if "short" in said.left and not any(e.side == "short" for e in entries):
+        return 'it says when to cover, and never sells short: write "sell when …", or add "sell short when …"'
+    if said.always_in and (exits or {e.side for e in entries} != {"long", "short"}):
+        return "it says always in the market: say when to buy and when to sell short, and no other exit"
+    return ""
+
+
+def guards_unfit(said: Collected, guards: Guards, exits: Sequence[Exit]) -> str:
+    if said.stop_hit and not any((guards.stop, guards.target, guards.trail)):
+        return "it speaks of a stop that is hit, and names none: add for example a 5 % stop loss"
+    if said.unmet and not (exits or guards.stop or guards.target or guards.trail):
+        return "it speaks of an exit that has not come, and names none: say when to sell"
+    if not all(getattr(guards, name) for name in said.promised):
+        return "its heading names a stop or a target, and no rule has it: add for example a 5 % stop loss"
+    if any(getattr(guards, name) for name in said.without):
+        return "it says that there is no stop or target, and names one: leave one of them out"
+    if guards.trail is not None and guards.trail.rest and not guards.partials:
+        return 'it trails the rest, and sells no part before: add for example "sell half at 5 %"'
+    if any(e.rest for e in exits) and not guards.partials:
+        return 'it sells the rest, and no part before: add for example "sell half at 5 %"'
+    return ""
+
+
+def size_unfit(said: Collected, guards: Guards, sizing: Sizing, exits: Sequence[Exit]) -> str:
+    if isinstance(sizing, (RiskPerTrade, RiskCash)) and guards.stop is None:
+        return 'risk per trade needs a stop: add for example "stop loss 5 %"'
+    if guards.target is not None and guards.target.kind == "risk" and guards.stop is None:
+        return 'a target in times of the risk needs a stop: add for example "stop loss 5 %"'
+    if isinstance(sizing, VolatilityTarget) and said.adds:
+        return "a position of a target volatility is not added to: leave one of them out"
+    if sum(p.portion for p in guards.partials) > 100.001:
+        return "the parts to sell are more than the whole: make them add up to 100 % at most"
+    if len([e for e in exits if e.portion < 100]) > 1:
+        return "only one part can be sold by a rule; give the others a gain, for example sell half at 5 %"
+    return ""
