@@ -51,6 +51,30 @@ def answer(
     )
 
 
+def never_ran(*, limits: Limits, backend: str, isolation: Mapping[str, str], device: DeviceReport) -> Outcome:
+    """The Outcome of what was cancelled before it began."""
+    return Outcome(
+        run_id=secrets.token_hex(8),
+        status="cancelled",
+        reason="cancelled by the caller before it began",
+        exit_code=None,
+        signal=None,
+        stdout="",
+        stderr="",
+        truncated=Truncated(stdout=False, stderr=False, artifacts=False),
+        result=None,
+        error=None,
+        artifacts=(),
+        rejected_artifacts=(),
+        usage=Usage(wall_ms=0.0, cpu_ms=0.0, peak_memory_bytes=0, processes=0, output_bytes=0),
+        limits=limits,
+        backend=backend,
+        isolation=isolation,
+        device=device,
+        stages={},
+    )
+
+
 def _usage(evidence: Evidence, counters: Counters, output_bytes: int) -> Usage:
     exit_ = evidence.exit
     waited = exit_.user_seconds + exit_.system_seconds if exit_ else 0.0

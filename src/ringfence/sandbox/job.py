@@ -262,3 +262,7 @@ class Cancel:
     def close(self) -> None:
         os.close(self._read)
         os.close(self._write)
+
+
+def is_cancelled(cancel: Cancel | None) -> bool:
+    return cancel is not None and cancel.is_set()

@@ -184,6 +184,15 @@ class SessionBehaviours:
         cancel.close()
         assert_stopped(outcome, "cancelled")
 
+    def test_a_cell_cancelled_before_it_starts_does_nothing(self, sandbox: Sandbox) -> None:
+        cancel = Cancel()
+        cancel.set()
+        with sandbox.open_session() as session:
+            cell(session, "x = 1")
+            assert_stopped(session.run("x = 2", cancel=cancel), "cancelled")
+            assert cell(session, "x").result == 1
+        cancel.close()
+
     def test_sessions_do_not_share_anything(self, sandbox: Sandbox) -> None:
         with sandbox.open_session() as one, sandbox.open_session() as two:
             cell(one, "x = 1\nopen('/tmp/x', 'w').close()")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ringfence.sandbox import OnOutput
-from ringfence.sandbox.answer import answer
+from ringfence.sandbox.answer import answer, never_ran
 from ringfence.sandbox.devices import Devices
 from ringfence.sandbox.docker import frames
 from ringfence.sandbox.docker.box import Box, Shape
@@ -16,7 +16,7 @@ from ringfence.sandbox.docker.isolation import Means
 from ringfence.sandbox.docker.pool import Pool
 from ringfence.sandbox.docker.session import DockerSession
 from ringfence.sandbox.docker.watch import Watch
-from ringfence.sandbox.job import Cancel, Device, Job, Limits, Mount, check_artifacts_dir
+from ringfence.sandbox.job import Cancel, Device, Job, Limits, Mount, check_artifacts_dir, is_cancelled
 from ringfence.sandbox.keeping import keep_in
 from ringfence.sandbox.order import job_order
 from ringfence.sandbox.outcome import DeviceReport, Outcome
@@ -71,6 +71,9 @@ class DockerSandbox:
     ) -> Outcome:
         kind = device if device in self._accelerated else "cpu"
         with self._running:
+            if is_cancelled(cancel):  # while it waited for its turn
+                isolation = self.means.describe()
+                return never_ran(limits=job.limits, backend="docker", isolation=isolation, device=report)
             started = time.monotonic()
             box, parked = self._pool.take(Shape.of(job, kind), job.limits)
             stages = {"parked" if parked else "made": _since(started)}

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ringfence.sandbox import OnOutput
-from ringfence.sandbox.answer import answer
+from ringfence.sandbox.answer import answer, never_ran
 from ringfence.sandbox.docker import frames
 from ringfence.sandbox.docker.box import Box
 from ringfence.sandbox.docker.watch import Watch
 from ringfence.sandbox.held import GRACE_SECONDS, HeldSession
-from ringfence.sandbox.job import Cancel, Limits
+from ringfence.sandbox.job import Cancel, Limits, is_cancelled
 from ringfence.sandbox.keeping import in_memory
 from ringfence.sandbox.order import session_order
 from ringfence.sandbox.outcome import DeviceReport, Outcome
@@ -49,6 +49,9 @@ class DockerSession(HeldSession):
             self._box.apply(limits)
 
     def _run_cell(self, code: str, limits: Limits, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
+        if is_cancelled(cancel):
+            self._rest()
+            return never_ran(limits=limits, backend="docker", isolation=self._isolation, device=DeviceReport())
         with self._box.in_use():
             return self._run_in(code, limits, on_output, cancel)
 

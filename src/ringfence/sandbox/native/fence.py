@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from ringfence.base.errors import RefusedError
 from ringfence.sandbox import OnOutput, artifacts
-from ringfence.sandbox.answer import answer
+from ringfence.sandbox.answer import answer, never_ran
 from ringfence.sandbox.devices import Devices
-from ringfence.sandbox.job import Cancel, Job, Limits, Mount, check_artifacts_dir
+from ringfence.sandbox.job import Cancel, Job, Limits, Mount, check_artifacts_dir, is_cancelled
 from ringfence.sandbox.keeping import keep_in
 from ringfence.sandbox.native import dispatch
 from ringfence.sandbox.native.child import Child, NeverStarted, Shape
@@ -46,6 +46,9 @@ class NativeSandbox:
             check_artifacts_dir(job.artifacts_dir, mounts)
         device = self._devices.report(job.device)  # before this job takes the place that the probe may need
         with self._running:
+            if is_cancelled(cancel):  # while it waited for its turn
+                isolation = self.means.describe()
+                return never_ran(limits=job.limits, backend="native", isolation=isolation, device=device)
             shape = Shape(job.limits.disk_mb, mounts)
             for _ in range(_TRIES):
                 try:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ringfence.sandbox import OnOutput, artifacts
-from ringfence.sandbox.answer import answer
+from ringfence.sandbox.answer import answer, never_ran
 from ringfence.sandbox.held import GRACE_SECONDS, HeldSession
-from ringfence.sandbox.job import Cancel, Limits
+from ringfence.sandbox.job import Cancel, Limits, is_cancelled
 from ringfence.sandbox.keeping import in_memory
 from ringfence.sandbox.native import dispatch
 from ringfence.sandbox.native.child import Child
@@ -46,6 +46,9 @@ class NativeSession(HeldSession):
         dispatch.apply_limits(self._child, limits)
 
     def _run_cell(self, code: str, limits: Limits, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
+        if is_cancelled(cancel):
+            self._rest()
+            return never_ran(limits=limits, backend="native", isolation=self._means.describe(), device=DeviceReport())
         started = time.monotonic()
         self._child.resume()
         before = self._child.counters()

@@ -49,7 +49,7 @@ def rotation_code(description: Description, program: Program) -> str:
     assert isinstance(plan, Rotation)
     program.class_name = "Rotation"
     names = program.names
-    names.declare([plan.rank, *plan.also, *(lines_of(plan.only) if plan.only else ())])
+    names.declare(lines_of((plan.rank, plan.also, plan.only)))
     says = Expressions(names=names, data="self.data[symbol]", functions=program.functions)
     rank = " + ".join(says.value(one) for one in (plan.rank, *plan.also))  # their sum ranks as their average does
     program.started = ["self.invested = False"]
