@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ringfence.agents.rules.conditions.before import run_of, turned_round
 from ringfence.agents.rules.conditions.connectives import connective, orders
 from ringfence.agents.rules.conditions.nominals import nominal
 from ringfence.agents.rules.conditions.of_each import both_after, of_each, so_many_closes
@@ -12,7 +13,7 @@ from ringfence.agents.rules.dates.calendar import calendar
 from ringfence.agents.rules.measures.frames import frame
 from ringfence.agents.rules.measures.lines import line
 from ringfence.agents.rules.measures.scales import line_in
-from ringfence.agents.rules.reader import Reader, period
+from ringfence.agents.rules.reader import Reader
 from ringfence.trade.description.catalogue import PRICES
 from ringfence.trade.description.lines import lines_of
 from ringfence.trade.description.model import (
@@ -79,9 +80,12 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
                 break  # buy when …, while above 70, sell
             if word == "while" and "or" in words:
                 break
+            before = turned_round(parts[-1], another) if word == "then" else parts[-1]
+            if before is None:
+                break  # below 30 for 3 days and then …: how long after?
             attempt.keep()
             r.take("TOGETHER", "TOO")
-            parts.append(another)
+            parts[-1:] = [before, another]
             words.append("and" if word in ("while", "then") else word)
     parts = _all_held(r, _on_each(r, parts)) if "or" not in words else parts
     if shared is None and wide is not None and wide.kind == "EITHER" and "or" not in words and not r.at("OR"):
@@ -114,7 +118,7 @@ def _all_held(r: Reader, parts: list[Condition]) -> list[Condition]:
         if len(parts) < 2 or not r.take(","):
             return parts
         r.take("BOTH")
-        bars = _run(r)
+        bars = run_of(r)
         if bars is None or not _in_a_row(r):
             return parts
         made = [_lasting(part, bars) for part in parts]
@@ -305,26 +309,8 @@ def _held(r: Reader, part: Condition) -> Condition:
     """for 3 bars in a row, for the last 5 days, on 3 consecutive bars."""
     if not isinstance(part, (Compare, Between)):
         return part
-    bars = _run(r)
+    bars = run_of(r)
     return part if bars is None else Held(condition=part, bars=bars)
-
-
-def _run(r: Reader) -> int | None:
-    with r.trying() as attempt:
-        spoken = r.take("FOR", "ON") is not None
-        r.skip("AT_LEAST", "PREVIOUS")
-        if r.at("NUM") and r.at("CONSECUTIVE", ahead=1):
-            number = r.take("NUM")
-            r.take("CONSECUTIVE")
-            unit = r.take("BAR", "DAY", "WEEK", "CLOSE", "CLOSES", "HOUR")
-            bars = int(number.value) if number and unit else None
-        else:
-            bars = period(r) if r.at("NUM") else None
-        running = r.take("CONSECUTIVE") is not None
-        if bars is not None and (spoken or running):
-            attempt.keep()
-            return bars
-    return None
 
 
 def _named_cross(r: Reader) -> Line | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.conditions.arriving import reaching, returning, rising_to
+from ringfence.agents.rules.conditions.before import YESTERDAY, after_being
 from ringfence.agents.rules.conditions.crosses import averages_cross, cross_of, golden, named_cross
 from ringfence.agents.rules.conditions.moods import mood, turning, unmoody
 from ringfence.agents.rules.conditions.movements import change, changed_sign, since, trend, turned
@@ -53,7 +54,6 @@ _OVER = (
 _DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY")
 _ENDS_DAY = ("clos", "finish", "end", "settl")
 _BREAKS = ("breakout", "breakouts", "breakdown", "break")
-_YESTERDAY = ("day before", "yesterday", "previous day", "prior day", "previous bar", "prior bar", "preceding day")
 
 
 def predicate(r: Reader) -> Condition | None:
@@ -208,7 +208,7 @@ def _since_before(r: Reader, made: Condition) -> Condition:
             return made
         r.take("ON")
         before = r.take("PREVIOUS") or r.take("BEFORE")
-        if (before is not None and before.text not in (*_YESTERDAY, "before")) or not r.at(*_OVER, "OR"):
+        if (before is not None and before.text not in (*YESTERDAY, "before")) or not r.at(*_OVER, "OR"):
             return made
         attempt.keep()
         return Cross(left=made.left, direction=made.level, right=made.right)
@@ -242,8 +242,7 @@ def under_either(r: Reader, left: Operand, first: int) -> Condition | None:
 
 def where(r: Reader, made: Condition) -> Condition:
     """%K crosses above %D below 20: where the cross happens."""
-    if isinstance(made, Cross):
-        _after_being(r, made)
+    made = after_being(r, made) if isinstance(made, (Cross, Compare)) else made
     if not isinstance(made, Cross) or not isinstance(made.right, Line):
         return made
     with r.trying() as attempt:
@@ -270,28 +269,6 @@ def _of_price(made: Condition) -> Condition:
     if not isinstance(made, (Compare, Cross)) or not isinstance(right, Line) or not isinstance(made.left, Line):
         return made
     return replace(made, right=replace(right, of=None)) if right.of == plain(made.left) else made
-
-
-def _after_being(r: Reader, made: Cross) -> None:
-    """rises above -80 after being below it, turns positive after being negative the day before: as a cross says."""
-    with r.trying() as attempt:
-        first = r.i
-        after = r.take("AFTER") is not None
-        having = r.peek().text == "having" and r.take("USE") is not None
-        if not after and not having:
-            return
-        r.skip("IS", "CLOSES", "FALLS" if made.direction == "above" else "RISES", "MOVES")
-        zero = made.right == Number(value=0) and r.take("POSITIVE", "NEGATIVE")
-        side = r.take("ABOVE", "BELOW") if not zero else None
-        if side is None and not zero:
-            return
-        over = zero.kind == "POSITIVE" if zero else side is not None and side.kind == "ABOVE"
-        same = zero or r.take("IT") is not None or r.at(*_OVER, "PREVIOUS") or operand(r, made.left) == made.right
-        if not same or made.direction == "either" or over == (made.direction == "above"):
-            raise r.ask("how long before may that have been?", ["crosses above 30", "is below 20 for 3 days"], first)
-        r.take("PREVIOUS") if r.peek().text in _YESTERDAY else None
-        r.take("FIRST", "BEFORE")
-        attempt.keep()
 
 
 def _remember(r: Reader, made: Condition, left: Operand, first: int, *, pronoun: bool) -> Condition:

@@ -354,6 +354,15 @@ def _moved(r: Reader) -> Condition | None:
     return None
 
 
+def _then_out(r: Reader) -> bool:
+    """hold it until RSI is above 70, then sell: as it is anyway."""
+    with r.trying() as attempt:
+        r.take(",")
+        if r.take("THEN", "AND") and r.take("SELL", "EXIT", "COVER") and r.at("END", "STOP_MARK"):
+            attempt.keep()
+    return True
+
+
 def hold(r: Reader, said: Collected) -> bool:
     """hold for 10 days, hold until RSI is above 70."""
     first = r.i
@@ -377,7 +386,7 @@ def hold(r: Reader, said: Collected) -> bool:
             return leave(r, said, None, verb=False) and said.guards.set(r, "time_stop_bars", bars, first)
         return said.guards.set(r, "time_stop_bars", bars, first)
     if r.take("UNTIL"):
-        return leave(r, said, None, verb=False)
+        return leave(r, said, None, verb=False) and _then_out(r)
     _object(r, said, first)
     when = when_said(r, said)
     if when is None:

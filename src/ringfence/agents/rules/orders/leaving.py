@@ -91,7 +91,7 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
         r.skip("SHARES", "POSITION")
     if r.take_all("OF", "POSITION") or r.take_all("OF", "IT"):
         pass
-    if r.at("SYMBOL") and not _whose(r, said):
+    if verb and r.at("SYMBOL") and not _whose(r, said):
         return False
     if before is not None:
         said.bare += [before] if bare else []

@@ -24,7 +24,7 @@ _OPENING = ("IS", "MAY", "ALLOWED", "OPENED", "INVEST", "BUY", "HAPPENS", "TRADE
 
 # Words of being in a position, and of how long it lasts.
 _STATES = ("long", "short", "be", "is", "being", "stay", "remain", "keep", "hold", "staying", "stays")
-_WHILE = ("while", "as long as", "so long as", "whilst", "during periods when", "in periods when", "during times when")
+WHILE = ("while", "as long as", "so long as", "whilst", "during periods when", "in periods when", "during times when")
 
 
 def allowed_at(r: Reader, said: Collected) -> bool:
@@ -94,7 +94,7 @@ def _is_state(r: Reader, verb: Token, first: int) -> bool:
     while begin > 0 and r.tokens[begin - 1].kind != "STOP_MARK":
         begin -= 1
     told = [token for token in r.tokens[begin : r.i] if token.kind in ("WHEN", "UNLESS")]
-    return bool(told) and all(token.kind == "UNLESS" or token.text.endswith(_WHILE) for token in told)
+    return bool(told) and all(token.kind == "UNLESS" or token.text.endswith(WHILE) for token in told)
 
 
 def mark(r: Reader, said: Collected, verb: Token, first: int) -> None:

@@ -7,7 +7,9 @@ from dataclasses import replace
 from ringfence.agents.rules.conditions.conditions import all_of
 from ringfence.agents.rules.orders.collected import Collected, symbols
 from ringfence.agents.rules.orders.entering import when_said
+from ringfence.agents.rules.orders.permitted import WHILE
 from ringfence.agents.rules.orders.sizes import measured_over, sizing
+from ringfence.agents.rules.plans.complements import lasts
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.text.tokens import Token
 from ringfence.trade.description.model import AllIn, Entry, OnSchedule, OnWeekdays, VolatilityTarget
@@ -22,12 +24,14 @@ def size_led(r: Reader, said: Collected) -> bool:
     if made is None or isinstance(made, AllIn) or not r.take("IN", "OF", "ON", "FOR", "TO"):
         return False
     r.take("EVERY") and r.take("OF")
+    kept = any(token.kind == "HOLD" for token in r.tokens[first : r.i])
     if not symbols(r, said):
         return False
     if isinstance(made, VolatilityTarget):
         made = replace(made, period=measured_over(r) or made.period)
     r.skip(",", "NO_LEVERAGE") if r.at("NO_LEVERAGE", ahead=1) else None
     r.take(",") if r.at("WHEN", ahead=1) else None
+    kept = kept or (r.at("WHEN") and r.peek().text.endswith(WHILE))
     when = when_said(r, said)
     parts = [part for part in (before, when) if part is not None]
     if not parts:
@@ -37,8 +41,8 @@ def size_led(r: Reader, said: Collected) -> bool:
     if isinstance(held, OnWeekdays) and len(held.days) == 1:
         held = OnSchedule(every="week", on=held.days[0])
     said.entries.append(Entry(side="long", when=held))
-    if isinstance(made, VolatilityTarget) or _nothing_else(r):
-        said.held.append(held)  # so large while …, and nothing otherwise
+    if isinstance(made, VolatilityTarget) or _nothing_else(r) or (kept and lasts(held)):
+        said.held.append(held)  # so large while …, and nothing otherwise; keep 10 % in KO while …
     r.entry = held
     return True
 

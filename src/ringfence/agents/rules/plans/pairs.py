@@ -113,9 +113,28 @@ def _plainer(tokens: list[Token]) -> list[Token]:
             made[n] = replace(token, kind="RATIO")
         elif token.kind == "SMA" and token.text == "ma" and "MA" in named and before in ("MINUS", "SLASH", "AGAINST"):
             made[n] = replace(token, kind="SYMBOL", text="MA")
-        elif token.kind == "AT" and after[:1] == ["NUM"] and after[1:] and after[1] in _SIDES:
+        elif (
+            token.kind == "AT"
+            and after[:1] == ["NUM"]
+            and (
+                (after[1:] and after[1] in _SIDES)
+                or (before in ("SYMBOL", "SHORT", "OPPOSITE") and _signed(tokens[n + 1]))
+            )
+        ):
             made[n] = replace(token, kind="BELOW" if tokens[n + 1].value < 0 else "ABOVE")
-    return made
+    return [one for n, one in enumerate(made) if not _further_out(made, n)]
+
+
+def _signed(number: Token) -> bool:
+    return number.text[:1] in ("+", "-")
+
+
+def _further_out(tokens: list[Token], n: int) -> bool:
+    """at -1.5 or lower, at +1.5 or higher: a measure that is beyond it is so anyway."""
+    if n < 2 or tokens[n].kind not in ("OR_LESS", "OR_MORE"):
+        return False
+    side = "BELOW" if tokens[n].kind == "OR_LESS" else "ABOVE"
+    return tokens[n - 1].kind == "NUM" and _signed(tokens[n - 1]) and tokens[n - 2].kind == side
 
 
 def pair(r: Reader) -> Description | None:

@@ -15,6 +15,7 @@ from ringfence.trade.description.model import AllOf, Description, Line, OnSchedu
 _PLAIN = (
     "HOLD", "BUY", "ROTATE", "INVEST", "TRADE", "REBALANCE", "EQUALLY", "WHICHEVER", "STRATEGY", "IT", "ONLY",
     "POSITION", "AMONG", "STOCKS", "EQUITY", "SHARES", "ALL_IN", "TITLE", "PER_TRADE", "PLEASE",
+    "LONG_ONLY",
 )  # fmt: skip
 
 

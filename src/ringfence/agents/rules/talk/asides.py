@@ -39,7 +39,7 @@ _NEUTRAL = frozenset(
         "ROTATE", "EQUITY", "GAIN", "LOSS", "STOCKS", "SHARES", "EVERY_SYMBOL", "POSITION", "(", ")", "MOVES",
         "REACHES", "HAPPENS", "MAKES", "NEW", "CURRENT", "NEXT", "SAME", "ANOTHER", "TURNS", "BACK", "SLASH",
         "BOTH", "RISK", "LATER", "INTRADAY", "DEFAULTS", "RATIO", "SAME_RULES", "AMONG",
-        "AGO", "AWAY", "BAND", "FIRST", "WHOLE", "AMOUNT", "FINE", "CHOSEN", "MEASURED",
+        "AGO", "AWAY", "BAND", "FIRST", "WHOLE", "AMOUNT", "FINE", "CHOSEN", "MEASURED", "TO_WORK",
         *(name for name in NAMES if name not in ("OPEN", "HIGH", "LOW", "CLOSE")),
     }
 )  # fmt: skip

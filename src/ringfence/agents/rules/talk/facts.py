@@ -131,6 +131,13 @@ _ZONE = re.compile(
 )
 
 
+_AGE = re.compile(
+    r"\b(?:i\s+am|i'm|we\s+are|we're)\s+(?:now\s+)?[1-9]\d(?=\s*(?:$|[,.!;]|and\b(?!\s*[\d$])|(?:with|so)\b(?!\s*[\d$])))|"
+    r"\b(?:(?:i\s+am|i'm)\s+)?(?:(?:as|for)\s+)?(?:an?\s+)?[1-9]\d[\s-]years?[\s-]olds?\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     start: int
@@ -142,7 +149,7 @@ def set_apart(text: str) -> tuple[str, tuple[str, ...]]:
     """The text with its facts and the marks of its lists blanked, each word at its old place; and a notice of each."""
     notices: list[str] = []
     plain = _unlisted(text)
-    for find in (_dates, _lately, _costs, _cash, _zones):
+    for find in (_dates, _lately, _costs, _cash, _zones, _ages):
         for fact in find(plain):
             said = plain[fact.start : fact.end].strip()
             notices.append(f'"{said}" is no rule of the strategy: {fact.notice}')
@@ -219,6 +226,10 @@ def _dates(text: str) -> Iterator[Fact]:
 
 def _zones(text: str) -> Iterator[Fact]:
     return _found(text, (_ZONE,), lambda match: "give it data whose times are in that zone")
+
+
+def _ages(text: str) -> Iterator[Fact]:
+    return _found(text, (_AGE,), lambda match: "how old somebody is changes nothing")
 
 
 def _lately(text: str) -> Iterator[Fact]:

@@ -60,6 +60,7 @@ CLOSING = re.compile(
     r"(?:it|all|everything|the (?:whole|entire|full|complete) (?:\w+ )?\w+|all there is(?: to it)?|"
     r"my (?:whole |entire )?\w+)"
     r"(?: (?:really|basically|folks|for now|from me|i need|i want|i have))*"
+    r"|(?:yes,? )?(?:yes|i know|we know|of course)(?:,? i know)?(?: i know)?"
     r"|how (?:would|did|does|do|has|will) (?:that|this|it|they) (?:have )?"
     r"(?:done?|perform(?:ed)?|work(?:ed)?|fared?|look(?:ed)?)(?: over time| historically| so far)?"
     r"|(?:(?:it's )?as )?simple as that|end of story|done|easy(?: enough| peasy)?|voila|enjoy|good luck|keep it simple"

@@ -69,6 +69,8 @@ def _name_before(made: list[Token]) -> int:
     ):
         if made[first].text not in lexicon().kinds and made[first].text not in lexicon().fillers:
             break
+        if lexicon().kinds.get(made[first].text) in _COMPANIES_TOO:
+            break  # Target (TGT): …
         first += 1  # Buy Zoom Video (ZM)
     names = [one.text for one in made[first:] if one.kind in ("Name", "Word")]
     everyday = [name for name in names if lexicon().kinds.get(name) not in _COMPANIES_TOO]
@@ -129,7 +131,11 @@ def _bracketed(tokens: list[Token]) -> list[Token]:
             continue
         if token.kind == "CANNOT_INDEX" and (last := _set_off(tokens, n)):
             made.append(tokens[last])
-            n = last + 2
+            n = last + 1 + (last + 1 < len(tokens) and tokens[last + 1].kind == ",")
+            continue
+        if token.kind == "SYMBOL" and _said_again(tokens, n):
+            made += tokens[n : n + 2]
+            n += 5
             continue
         if token.kind == "CANNOT_INDEX" and _named_later(tokens, n):
             n += 1
@@ -137,6 +143,12 @@ def _bracketed(tokens: list[Token]) -> list[Token]:
         made.append(token)
         n += 1
     return made
+
+
+def _said_again(tokens: list[Token], n: int) -> bool:
+    """A VIX close (^VIX) under 20."""
+    kinds = [token.kind for token in tokens[n + 1 : n + 5]]
+    return kinds == ["CLOSE", "(", "SYMBOL", ")"] and tokens[n + 3].text == tokens[n].text
 
 
 def _follows_name(tokens: list[Token], n: int) -> bool:
@@ -153,12 +165,16 @@ def _small(token: Token) -> bool:
 
 
 def _set_off(tokens: list[Token], n: int) -> int:
-    """Where the ticker of oil, ticker USO, … stands, between commas; 0 where there is none."""
-    at = n + 2
+    """Where the ticker of oil, ticker USO, … stands, between commas; 0 where there is none. The S&P ETF, SPY."""
+    comma = n + 1
+    while comma < len(tokens) and tokens[comma].text in _KINDS_OF and tokens[comma].kind != "SYMBOL":
+        comma += 1
+    at = comma + 1
     while at < len(tokens) and tokens[at].text in ("ticker", "symbol"):
         at += 1
-    kinds = [tokens[k].kind if k < len(tokens) else "END" for k in (n + 1, at, at + 1)]
-    return at if kinds == [",", "SYMBOL", ","] else 0
+    kinds = [tokens[k].kind if k < len(tokens) else "END" for k in (comma, at, at + 1)]
+    ends = (",",) if comma == n + 1 else (",", "STOP_MARK", "END", "WHEN", "COLON")
+    return at if kinds[:2] == [",", "SYMBOL"] and kinds[2] in ends else 0
 
 
 def _named_later(tokens: list[Token], n: int) -> bool:
