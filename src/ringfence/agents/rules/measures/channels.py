@@ -152,9 +152,20 @@ def band(r: Reader, given: int | None, side: str) -> Line | None:
                 f"which {token.text}?", [f"the {s} {KINDS[made.name].english}" for s in KINDS[made.name].parts], first
             )
         attempt.keep()
-        made = replace(made, part=part, ago=1 if made.name == "donchian" else 0)
+        told = given is not None or any(one.kind == "NUM" for one in r.tokens[first : r.i])
+        made = replace(_known(r, made, told=told), part=part, ago=1 if made.name == "donchian" else 0)
         r.inferred |= {made} if where is None else set()
         return made
+
+
+def _known(r: Reader, made: Line, *, told: bool) -> Line:
+    """The upper Keltner channel (20, 1.5) …, the lower Keltner channel: settings that were said count again."""
+    if told and made.values != usual_line(made.name).values:
+        r.known[made.name] = made.values
+    if told or made.name not in r.known:
+        return made
+    r.notices.append(f"{KINDS[made.name].english} without a period is the one named before")
+    return replace(made, values=r.known[made.name])
 
 
 def _same_channel(r: Reader) -> Line | None:

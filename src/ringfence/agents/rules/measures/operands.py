@@ -8,6 +8,7 @@ from ringfence.agents.rules.measures.channels import edge
 from ringfence.agents.rules.measures.lines import ago, line
 from ringfence.agents.rules.measures.scales import scale
 from ringfence.agents.rules.reader import UNITS, Reader, money, percent, period
+from ringfence.agents.rules.text.tokens import Token
 from ringfence.trade.description.catalogue import PRICES
 from ringfence.trade.description.echo import BEFORE_THIS_BAR
 from ringfence.trade.description.lines import lines_of
@@ -83,7 +84,8 @@ def _recalled(r: Reader, against: Line | None, *, left: bool) -> Line | None:
 def _colloquial(r: Reader, against: Line | None) -> Line | None:
     """price is above the 200: an average, where "above 200" would be a price. The article is only a gap by now."""
     number = r.peek()
-    if against is None or against.name not in PRICES or not r.at("NUM") or not r.at(*_OVER, "USE", "WHEN", ahead=1):
+    held = against is not None and against.name in (*PRICES, *_AVERAGES) and against.of is None
+    if not held or not r.at("NUM") or not r.at(*_OVER, "USE", "WHEN", ahead=1):
         return None
     if not _with_article(r) or number.value != int(number.value) or not 2 <= number.value <= 400:
         return None
@@ -232,7 +234,21 @@ def _number(r: Reader, against: Line | None) -> Number | None:
             return None
         r.take("LINE") if r.at(*_OVER, "WHEN", "USE", ahead=1) else None  # the 70 level
         attempt.keep()
+        _asked_of_average(r, against, token)
         return Number(value=token.value)
+
+
+def _asked_of_average(r: Reader, against: Line | None, number: Token) -> None:
+    """The 20 EMA crosses above 50: a price, or more often the 50 EMA. Said with "bar", as we say it, it is a price."""
+    if against is None or against.name not in _AVERAGES or against.of is not None or against.source == "volume":
+        return
+    if not 2 <= number.value <= 400 or number.value % 1:
+        return
+    place = r.tokens.index(number)
+    plain = any(token.text == "bar" for token in r.tokens[max(0, place - 8) : place])
+    if not plain and r.tokens[place - 1].kind in ("ABOVE", "BELOW"):
+        said = number.text
+        raise r.ask("a price, or the average of that many bars?", [f"${said}", f"the {said}-day average"], place)
 
 
 def _scaled(r: Reader, against: Line | None) -> Scaled | None:

@@ -68,6 +68,7 @@ _ANYWAY = (
 # So it is where it trades one side; an entry of the other side turns a position round.
 _FLAT_ONLY = (
     f"{_IGNORE} {_MORE}{_SIGNAL} {_BUSY}",
+    f"{_BUSY} {_IGNORE} {_MORE}{_SIGNAL}",
     f"{_IGNORE} {_MORE}{_SIGNAL} until{_OVER}",
     f"(?:only )?{_ENTER}(?: {_ALL}{_SIGNAL})? {_FREE}",
     f"(?:no|not) (?:new )?{_AGAIN} {_BUSY}",

@@ -17,6 +17,7 @@ from ringfence.agents.rules.talk.talking import (
     GRAVE,
     GREETED,
     JUDGED,
+    LEADS_ON,
     LISTS,
     LOW_HIGH,
     NAME,
@@ -43,6 +44,7 @@ _NEUTRAL = frozenset(
         *(name for name in NAMES if name not in ("OPEN", "HIGH", "LOW", "CLOSE")),
     }
 )  # fmt: skip
+_SUMS = ("MONEY", "NUM", "HALF", "THIRD", "QUARTER", "ALL_IN")
 _LINES = {**SIMPLE, **{kind: name for kind, (name, _) in PARTED.items()}, **BANDS}
 _ORDERS = ("BUY", "SHORT", "LONG", "SELL", "EXIT", "HOLD", "INVEST")
 _IDEAS = ("MOMENTUM", "ROC", "VOLATILITY")  # what a strategy is called after, whatever it is measured by
@@ -279,7 +281,7 @@ def _names_list(tokens: Sequence[Token], heading: _Part) -> bool:
 
 def _clauses(tokens: Sequence[Token], part: _Part, text: str) -> Iterator[_Part]:
     """Hi, I am a student, buy …: what leads into a sentence, up to a comma. …, thanks in advance: what ends it."""
-    commas = [n for n in range(part.first, part.last) if tokens[n].kind == ","]
+    commas = [n for n in range(part.first, part.last) if tokens[n].kind == "," or LEADS_ON.match(text, tokens[n].start)]
     lead = 0
     for n in commas:
         one = _Part(first=part.first, last=n, mark=",")
@@ -319,7 +321,7 @@ def _asks(tokens: Sequence[Token], part: _Part, said: str) -> bool:
 def _told(tokens: Sequence[Token], part: _Part, text: str, begin: int) -> Iterator[_Part]:
     """Suppose that I had bought …, I wonder what happens if we buy …: what leads into the order."""
     orders = ("BUY", "SHORT", "LONG", "HOLD", "BUY_AND_HOLD")
-    spends = [n for n in range(begin, part.last - 1) if tokens[n].kind == "INVEST" and _amount(tokens[n + 1])]
+    spends = [n for n in range(begin, part.last - 1) if tokens[n].kind == "INVEST" and tokens[n + 1].kind in _SUMS]
     verb = next((n for n in range(begin, part.last) if tokens[n].kind in orders or n in spends), begin)
     ends = verb
     while ends > begin and tokens[ends - 1].kind in ("WHEN", "TO", ","):
@@ -330,10 +332,6 @@ def _told(tokens: Sequence[Token], part: _Part, text: str, begin: int) -> Iterat
     words = text[tokens[begin - 1].end if begin else 0 : tokens[verb].start].strip(" ,").lower()
     if TOLD.search(words) and not DENIES.search(words):
         yield _Part(first=begin, last=verb, mark="")
-
-
-def _amount(token: Token) -> bool:
-    return token.kind in ("MONEY", "NUM", "HALF", "THIRD", "QUARTER", "ALL_IN")
 
 
 def _without(tokens: Sequence[Token], text: str, parts: Sequence[_Part], *, whole: bool) -> Talk | None:

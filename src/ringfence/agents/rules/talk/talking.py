@@ -33,13 +33,13 @@ JUDGED = re.compile(
         "beaten",
         "outperform, outperforms, outperformed, fare, fared, gone, turn out, turned out, been like, look like",
         "looked like",
-        "hold up, held up, holds up",
+        "hold up, held up, holds up, kept, saved, spared, helped, protected",
     )
     + r"(?: "
     + _any(
         "well, out, off, over time, historically, better, best, ok, okay, any, some, me, us, you, money, sense, profit",
         "profits, a profit, up, in the past, for me, for us, for you, over the years, than, simply, just, the market",
-        "the index, so far, in practice, in general, at all, or not",
+        "the index, so far, in practice, in general, at all, or not, out of trouble, safe, from the worst, sane",
         r"buy(?:ing)?[ -](?:and|&|n)[ -]hold(?:ing)?(?: it)?",
     )
     + r")*"
@@ -59,7 +59,8 @@ CLOSING = re.compile(
     r"(?:that's|thats|that is|this is|that would be|that'd be) (?:really |basically |about |pretty much )?"
     r"(?:it|all|everything|the (?:whole|entire|full|complete) (?:\w+ )?\w+|all there is(?: to it)?|"
     r"my (?:whole |entire )?\w+)"
-    r"(?: (?:really|basically|folks|for now|from me|i need|i want|i have))*"
+    r"(?: (?:really|basically|folks|for now|for today|from me|i need|i want|i have|to see|to know|we need|we want|"
+    r"there is|you need))*"
     r"|(?:yes,? )?(?:yes|i know|we know|of course)(?:,? i know)?(?: i know)?"
     r"|how (?:would|did|does|do|has|will) (?:that|this|it|they) (?:have )?"
     r"(?:done?|perform(?:ed)?|work(?:ed)?|fared?|look(?:ed)?)(?: over time| historically| so far)?"
@@ -124,6 +125,8 @@ PERSONAL = re.compile(
 GREETED = re.compile(
     r"(?:hi|hello|hey|dear|good|as an?|for (?:my|our|a|an|the)|i|we|my|i'm|im|we're|sorry|new here|ok|okay)\b"
 )
+# I am retired and I would like …: there what was said of oneself ends.
+LEADS_ON = re.compile(r"and (?:i|we)(?:'d| would| want| wish| just| need| like)\b", re.IGNORECASE)
 # What binds is no talk, in whichever words.
 BINDING = re.compile(
     r"\b(?:must|should|shall|ought|respect|follow|prefer|ensure|make sure|look at|watch|focus|attention|always|never|"

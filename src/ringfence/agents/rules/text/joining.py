@@ -67,8 +67,13 @@ def numbers(tokens: list[Token]) -> list[Token]:
             joined = last is not None and last.end == token.start and n + 1 < len(tokens)
             if joined and tokens[n + 1].start == token.end:
                 if last is not None and last.kind == "NUM" and tokens[n + 1].kind == "NUM":
+                    tens = _worded(last) and last.value % 100 in range(20, 100, 10)
+                    if tens and _worded(tokens[n + 1]) and 0 < tokens[n + 1].value < 10:
+                        continue  # fifty-five
                     made.append(replace(token, kind="TO", text="-"))
                 continue
+        if token.kind == "AND" and last is not None and _hundreds(tokens, n, last):
+            continue
         if (
             last is not None
             and last.kind == token.kind == "NUM"
@@ -82,6 +87,20 @@ def numbers(tokens: list[Token]) -> list[Token]:
                 continue
         made.append(token)
     return made
+
+
+def _hundreds(tokens: list[Token], n: int, last: Token) -> bool:
+    """One hundred and fifty days; not the two hundred and the fifty, and not two averages."""
+    after = tokens[n + 1 : n + 4]
+    joined = tokens[n].text == "and" and after and after[0].start == tokens[n].end + 1 == last.end + 5
+    if not joined or after[0].kind != "NUM" or not (_worded(last) and _worded(after[0])):
+        return False
+    averages = any(token.text in ("averages", "smas", "emas", "moving averages", "lines") for token in after[1:])
+    return last.value % 100 == 0 and last.value > 0 and after[0].value < 100 and not averages
+
+
+def _worded(token: Token) -> bool:
+    return token.text.split()[-1] in NUMBER_WORDS
 
 
 def wholes(tokens: list[Token]) -> list[Token]:
@@ -267,7 +286,7 @@ def weighted(tokens: list[Token]) -> list[Token]:
 def _together(first: float, second: float) -> float | None:
     if second in (100, 1000) and 1 <= first <= 999:
         return first * second
-    if first in range(20, 100, 10) and 1 <= second <= 9:
+    if first % 100 in range(20, 100, 10) and 1 <= second <= 9:
         return first + second
     if first >= 1000 and first % 1000 == 0 and second < 1000:
         return first + second

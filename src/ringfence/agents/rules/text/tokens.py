@@ -39,7 +39,7 @@ _PATTERN = re.compile(
     rf"""
       (?P<LATIN>(?i:\bi\.\s?e\.|\be\.\s?g\.|\bi\.e\b|\be\.g\b),?)
     | (?P<LISTED>\b\d{{4,6}}\.[A-Z]{{1,2}}\b | \b3M(?=\s(?:when|whenever|if|once|stock|shares)\b))
-    | (?P<TIME>\d{{1,2}}:\d{{2}}(\s*[ap]\.?m\b\.?)? | \d{{1,2}}\s*[ap]m\b)
+    | (?P<TIME>\d{{1,2}}:\d{{2}}(\s*[ap](?:m\b|\.m\b\.?))? | \d{{1,2}}\s*[ap]m\b)
     | (?P<MONEY>(?:[$€£₹¥]|(?:Rs\.?|INR|USD|EUR|GBP|US\$)(?=\s?\d))\s*\d[\d,]*(\.\d+)?\s*([kK]|mm?|M)?\b)
     | (?P<WITH>(?i:w/o?)(?=[\s\d]))
     | (?P<FRAME>(?i:H1|H4|M1|M5|M15|M30|D1|W1)\b)
@@ -323,7 +323,8 @@ def _longest(words: list[Token], i: int) -> tuple[int, str]:
             if found in ("OR_MORE", "OR_LESS") and words[i].end + 1 != token.start:
                 continue  # "or the lower band" lost its article
             after = words[i + len(run)].text if i + len(run) < len(words) else ""
-            if run[0] == "day" and len(run) > 1 and i and words[i - 1].kind in ("NUM", "DASH"):
+            counted = i and (words[i - 1].kind in ("NUM", "DASH") or words[i - 1].text in NUMBER_WORDS)
+            if run[0] == "day" and len(run) > 1 and counted:
                 continue  # its 50-day is above its 200-day
             if after == "before" and len(run) > 1 and run[-1] == "day":
                 continue  # negative the day before
