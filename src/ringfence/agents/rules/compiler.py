@@ -19,7 +19,7 @@ from ringfence.agents.rules.orders.sides import contradicted, filtered
 from ringfence.agents.rules.orders.size_led import without_whole
 from ringfence.agents.rules.orders.statements import statements
 from ringfence.agents.rules.orders.wording import with_length
-from ringfence.agents.rules.plans.complements import idle, lasts, no_longer
+from ringfence.agents.rules.plans.complements import ended_by, idle, lasts, no_longer
 from ringfence.agents.rules.reader import Question, Reader
 from ringfence.agents.rules.refusals import cannot
 from ringfence.agents.rules.talk.asides import unused_line, without_talk
@@ -256,9 +256,9 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     if isinstance(timed, str):
         return timed
     entries, exits = timed
-    if said.held and not exits:
-        sides = {one.when: one.side for one in said.entries}
-        exits = [Exit(side=sides.get(part, "long"), when=no_longer(part)) for part in said.held]
+    sides = {one.when: one.side for one in said.entries}
+    held = [part for part in said.held if not any(ended_by(part, one.when, said.symbols) for one in exits)]
+    exits = [*exits, *(Exit(side=sides.get(part, "long"), when=no_longer(part)) for part in held)]
     if wrong := sides_unfit(said, entries, exits):
         return wrong
     guards, sizing = said.guards.made(), said.sizing or AllIn()

@@ -10,6 +10,7 @@ from ringfence.agents.rules.conditions.crosses import averages_cross, cross_of, 
 from ringfence.agents.rules.conditions.moods import mood, turning, unmoody
 from ringfence.agents.rules.conditions.movements import change, changed_sign, since, trend, turned
 from ringfence.agents.rules.conditions.nominals import NOMINALS
+from ringfence.agents.rules.conditions.recency import recent
 from ringfence.agents.rules.conditions.relations import dated, outdone, slope, sloped
 from ringfence.agents.rules.conditions.verbs import broken, crossing, level
 from ringfence.agents.rules.measures.lines import line
@@ -184,7 +185,7 @@ def _verb(r: Reader, left: Operand, first: int, *, pronoun: bool) -> Condition |
             if made is not None:
                 attempt.keep()
                 made = _since_before(r, where(r, _remember(r, made, left, first, pronoun=pronoun)))
-                made = dated(r, made)
+                made = recent(r, dated(r, made))
                 if getattr(left, "name", "") == "close" and isinstance(made, (Compare, Cross)):
                     made = replace(made, left=left) if r.take("CLOSING_BASIS") else made
                 return Not(part=made) if negated else made

@@ -93,6 +93,8 @@ def day_in_month(r: Reader) -> Condition | None:
         while r.at("AND", "OR", ",") and _month_after(r):
             r.skip("AND", "OR", ",")
             found.append(_month(r))
+        r.take(",") if r.at("YEARLY", ahead=1) else None
+        r.take("YEARLY")
         attempt.keep()
         day = OnSchedule(every="month", on="first" if edge.kind == "FIRST" else "last")
         return AllOf(parts=(day, InMonths(months=tuple(found))))

@@ -19,6 +19,7 @@ from ringfence.agents.rules.measures.settings import (
     prefix_period,
     settings,
 )
+from ringfence.agents.rules.measures.worded import named_once
 from ringfence.agents.rules.reader import UNITS, Reader, minutes, period
 from ringfence.trade.description.catalogue import KINDS, PRICES, SOURCED, usual_line
 from ringfence.trade.description.echo import BEFORE_THIS_BAR
@@ -279,11 +280,12 @@ def _average(r: Reader, given: int | None, against: Line | None) -> Line | None:
         if unsaid and band is not None and token.kind in ("AVERAGE", "EMA"):
             attempt.keep()
             return replace(band, part="middle", ago=0)
+        if unsaid and not of_volume and (once := named_once(r, token.kind)) is not None:
+            attempt.keep()
+            return once
         if unsaid:
-            words = token.text
-            raise r.ask(
-                f"which {words}?", [f"the 20-bar {words}", f"the 50-bar {words}", f"the 200-bar {words}"], first
-            )
+            choices = [f"the {bars}-bar {token.text}" for bars in (20, 50, 200)]
+            raise r.ask(f"which {token.text}?", choices, first)
         attempt.keep()
         return made
 

@@ -27,7 +27,7 @@ from ringfence.trade.description.model import (
 
 _BARE = "?"  # a period whose line has not been named: "the 50-day crosses the 200-day average"
 _PERCENT_LINES = ("roc", "band_width", "volatility", "rsi", "stochastic", "adx", "mfi", "williams_r")
-_OVER = ("END", "STOP_MARK", ",", "AND", "OR", ")", "THEN", "BUY", "SELL", "SHORT")
+_OVER = ("END", "STOP_MARK", ",", "AND", "OR", ")", "THEN", "BUY", "SELL", "SHORT", "COLON")
 _AVERAGES = ("sma", "ema", "wma")
 
 

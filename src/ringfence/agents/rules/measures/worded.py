@@ -121,3 +121,23 @@ def _name(r: Reader, line: str) -> str:
     if token.kind == "HIGHEST" and token.text in ("max", "maximum"):
         return "maximum" if r.take("HIGHEST") else ""
     return _NAMES[token.kind] if r.take(*_NAMES) else ""
+
+
+def named_once(r: Reader, kind: str) -> Line | None:
+    """Below that EMA: the one average of its kind that was named before, where it was of nothing but the price."""
+    found: set[tuple[str, float]] = set()
+    for n, token in enumerate(r.tokens[: r.i - 1]):
+        if token.kind not in ("SMA", "EMA", "WMA", "AVERAGE") or kind not in ("AVERAGE", token.kind):
+            continue
+        near = [r.tokens[k] if 0 <= k < len(r.tokens) else token for k in range(n - 2, n + 4)]
+        days = near[1].kind in ("DAY", "BAR")
+        number = near[0] if days else near[1]
+        if number.kind != "NUM" and not days:
+            number = near[4] if near[3].kind == "(" else near[3]
+        name = "sma" if token.kind == "AVERAGE" else token.kind.lower()
+        plain = number.kind == "NUM" and not {near[1].kind, near[3].kind} & {"VOLUME", "OF"}
+        found.add((name, number.value if plain else 0))
+    if len(found) != 1 or any(not bars for _, bars in found):
+        return None
+    name, bars = found.pop()
+    return Line(name=name, values=(bars,))

@@ -28,6 +28,7 @@ def reached(r: Reader, side: Side, *, listed: bool = False) -> Reached | None:
     """A distance from the entry. `listed`: one of several, where a mere + or - says which way it is."""
     first = r.i
     word = r.take(*_LED)
+    r.take("SYMBOL") if r.traded == (r.peek().text,) else None  # or XLE has fallen 7 % from its peak
     r.skip("IT", "PRICE", "POSITION", "IS", "MOVES", "TRADE", "CLOSE", "EITHER", "ITS")
     r.take("FIRST") if r.at("GAIN", ahead=1) else None
     if r.at("TWICE", "TRIPLE") and r.peek().text[-1] in "ds" and r.at(*_OVER, ahead=1):

@@ -35,6 +35,22 @@ def unled(r: Reader, said: Collected) -> bool:
     return True
 
 
+def must_be(r: Reader, said: Collected) -> bool:
+    """CAT must be above its 200-day average. When …, buy: asked of every entry."""
+    first = r.i
+    begins = first == 0 or r.tokens[first - 1].kind in ("STOP_MARK", "COLON")
+    end = next((n for n in range(first, len(r.tokens)) if r.tokens[n].kind == "STOP_MARK"), first)
+    words = {token.text for token in r.tokens[first:end] if token.kind == "IS"}
+    ordered = said.entries or {token.kind for token in r.tokens[end:]} & {"BUY", "SHORT", "LONG"}
+    if not begins or not ordered or said.exits or not words or not words <= {"be", "to be"}:
+        return False
+    made = condition(r)
+    if made is None or is_dated(made) or not lasts(made) or r.i != end:
+        return False
+    said.filters.append(made)
+    return True
+
+
 def versus(r: Reader, said: Collected) -> bool:
     """WMA(10) vs WMA(40) on HD: what "above" and "below" will mean."""
     if not any(r.at("AGAINST", ahead=n) for n in range(8)):

@@ -26,12 +26,13 @@ from ringfence.agents.rules.orders.remarks import marks, one_for_each, so_anyway
 from ringfence.agents.rules.orders.sides import in_neither, mirrors, opposed, otherwise_short, remark, sided_filter
 from ringfence.agents.rules.orders.size_led import size_led
 from ringfence.agents.rules.orders.sizes import no_more_than_all, sizing
-from ringfence.agents.rules.orders.stances import always_unless, filter_named, flips, none_after, unled, versus
+from ringfence.agents.rules.orders.stances import always_unless, filter_named, flips, must_be, none_after, unled, versus
 from ringfence.agents.rules.orders.wording import (
     failed,
     implied,
     in_cash,
     length,
+    named_exits,
     only_then,
     stopped,
     swung,
@@ -88,7 +89,7 @@ def statement(r: Reader, said: Collected) -> bool:
         channel, _context, versus, unhit, waited, reason_first, heading, mirrors, opposed, otherwise_short, _universe,
         length, crossover, prefixed, _bought, entry, size_led, _add_each, _tool, turned, stopped, swung, failed,
         in_cash, closed, _exit, hold, only_then, _filter, _otherwise, golden, breakout, broken_out, _bars, _contrast,
-        unled,
+        unled, must_be,
     )  # fmt: skip
     before = said.copy()
     for read in readers:
@@ -257,8 +258,9 @@ def _otherwise(r: Reader, said: Collected) -> bool:
         r.take("HOLD")  # sell when …, otherwise hold
         r.skip("IT", "POSITION")
         return r.at("END", "STOP_MARK", ",")
-    if r.at("EXIT", "SELL", "COVER") and r.at("AFTER", "IN", ahead=1):
-        return leave(r, said, None)  # otherwise out after 10 days
+    guarded = said.guards.made() != Guards()
+    if r.at("EXIT", "SELL", "COVER") and (r.at("AFTER", "IN", ahead=1) or (guarded and r.at("WHEN", "ON", ahead=1))):
+        return leave(r, said, None)  # otherwise out after 10 days; stop 5 %, otherwise out when …
     if r.take_all("NOT", "BUY"):  # otherwise no buying this month
         r.skip("IN", "CURRENT", "MONTH", "WEEK", "DAY", "QUARTER")
         return r.at("END", "STOP_MARK", ",")
@@ -274,7 +276,7 @@ def _otherwise(r: Reader, said: Collected) -> bool:
         return False
     r.skip("IT", "POSITION", "OTHERWISE")
     sides = {one.side for one in said.entries} or {"long"}
-    if said.exits and not lasts(r.entry):
+    if named_exits(r, said) or (said.exits and not lasts(r.entry)):
         return True  # after a cross, until the exit that was named
     if len(sides) == 1:
         said.exits.append(Exit(side="long", when=no_longer(r.entry)))

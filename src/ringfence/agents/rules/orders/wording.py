@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.conditions.subjectless import swings
+from ringfence.agents.rules.dates.schedules import is_dated
 from ringfence.agents.rules.orders.collected import Collected, symbols
 from ringfence.agents.rules.orders.entering import when_said
 from ringfence.agents.rules.orders.leaving import leave
-from ringfence.agents.rules.plans.complements import no_longer
+from ringfence.agents.rules.plans.complements import lasts, no_longer
 from ringfence.agents.rules.reader import UNITS, Reader, period
 from ringfence.trade.description.catalogue import KINDS, usual_line
 from ringfence.trade.description.lines import lines_of, map_lines
@@ -26,6 +27,8 @@ from ringfence.trade.description.model import (
 
 _ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
 
+# Words of being out, and no order to go.
+_OUT = ("in cash", "be in cash", "stay in cash", "sit in cash", "sits in cash", "flat", "be flat", "stay flat", "out")
 _NOTHING_CAME = (
     "nothing happens",
     "nothing has happened",
@@ -189,8 +192,37 @@ def failed(r: Reader, said: Collected) -> bool:
     return leave(r, said, no_longer(r.entry))
 
 
+def named_exits(r: Reader, said: Collected) -> bool:
+    """… sell when RSI is above 70, in cash otherwise: as its exits have it, which it only says again."""
+    if not said.exits or said.held or r.entry is None:
+        return False
+    own = set(lines_of(r.entry))
+    again = any(own & set(lines_of(one.when)) for one in said.exits)
+    if lasts(r.entry) and not is_dated(r.entry) and not again:
+        raise r.ask(
+            "otherwise in cash: also where the rule for the entry no longer holds?",
+            ["sell when it no longer holds", "leave it out, where the exits are all"],
+            r.i - 1,
+        )
+    return True
+
+
+def _no_more_than_out(r: Reader, said: Collected) -> bool:
+    """In cash the rest of the time, flat otherwise."""
+    with r.trying() as attempt:
+        r.take("IS")
+        out = r.take("EQUITY") if r.peek().text == "cash" else r.take("EXIT") if r.peek().text in _OUT else None
+        r.take("FOR", "DURING", "IN")
+        if out is not None and r.take("OTHERWISE") and r.at(*_ENDS) and named_exits(r, said):
+            attempt.keep()
+            return True
+    return False
+
+
 def in_cash(r: Reader, said: Collected) -> bool:
     """Long above the 200-day average, cash below it."""
+    if said.entries and _no_more_than_out(r, said):
+        return True
     if not said.entries or r.peek().text != "cash" or not r.at("ABOVE", "BELOW", "WHEN", "OTHERWISE", ahead=1):
         return False
     r.take("EQUITY")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from ringfence.agents.rules.reader import Reader
+from ringfence.trade.description.catalogue import PRICES
+from ringfence.trade.description.lines import lines_of
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
@@ -17,6 +20,7 @@ from ringfence.trade.description.model import (
     InHours,
     InMonths,
     Level,
+    Line,
     Not,
     OnWeekdays,
     Signals,
@@ -52,6 +56,18 @@ def _lasting(entry: Condition) -> Condition:
     if isinstance(entry, (AllOf, AnyOf, SomeOf)):
         return replace(entry, parts=tuple(map(_lasting, entry.parts)))
     return entry
+
+
+def ended_by(held: Condition, leave: Condition, traded: Collection[str]) -> bool:
+    """Whether an exit is said of what it is held for, and so ends that in its own words: RSI below 10, above 70."""
+    own, other = _measures(held, traded), _measures(leave, traded)
+    return bool(own & other) if own and other else own == other
+
+
+def _measures(rule: Condition, traded: Collection[str]) -> set[Line]:
+    """Its lines, where it has others than prices."""
+    found = {replace(line, symbol="") if not traded or line.symbol in traded else line for line in lines_of(rule)}
+    return {line for line in found if line.name not in PRICES} or found
 
 
 def idle(made: Description) -> bool:
