@@ -22,8 +22,9 @@ from ringfence.agents.rules.orders.wording import with_length
 from ringfence.agents.rules.plans.complements import ended_by, idle, lasts, no_longer
 from ringfence.agents.rules.reader import Question, Reader
 from ringfence.agents.rules.refusals import cannot
-from ringfence.agents.rules.talk.asides import unused_line, without_talk
+from ringfence.agents.rules.talk.asides import without_talk
 from ringfence.agents.rules.talk.facts import owned, set_apart
+from ringfence.agents.rules.talk.unused import unused_line
 from ringfence.agents.rules.text.placing import placed
 from ringfence.agents.rules.text.tokens import Token, read_tokens
 from ringfence.trade.description.catalogue import usual_line

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from ringfence.agents.rules.measures.settings import NAMES, SUFFIXES, TIMEFRAMES
-from ringfence.agents.rules.reader import Reader, minutes
+from ringfence.agents.rules.reader import UNITS, Reader, minutes
 from ringfence.agents.rules.text.tokens import Token
+from ringfence.trade.description.model import Line
 
 _CODES = {"H1": "1h", "H4": "4h", "M1": "1m", "M5": "5m", "M15": "15m", "M30": "30m", "D1": "1d", "W1": "1w"}
+FRAME_UNITS = {"1w": "WEEK", "1mo": "MONTH"}
 _ENDS = ("END", "STOP_MARK", ",", "COLON", ")", "AND")
 
 
@@ -40,7 +43,17 @@ def stated(tokens: Sequence[Token]) -> str:
     hourly = any(kind == "HOURLY" and after in NAMES for kind, after in pairwise(kinds))
     if not found and hourly and "HOUR" in kinds:
         return "1h"  # hourly volume is over its 48-hour average
-    return min(found, key=minutes, default="1d")
+    return min(found, key=minutes, default=_counted_in(kinds))
+
+
+def _counted_in(kinds: Sequence[str]) -> str:
+    """above the 20-week average on weekly bars: those, where every length that is said is counted in them."""
+    for word, (frame, unit) in {"WEEKLY": ("1w", "WEEK"), "MONTHLY": ("1mo", "MONTH")}.items():
+        named = any(kinds[n : n + 3] in (["ON", word, "BAR"], ["ON", word, "CHART"]) for n in range(len(kinds)))
+        counted = {after for kind, after in pairwise(kinds) if kind == "NUM" and after in UNITS}
+        if named and counted == {unit} and "DAILY" not in kinds:
+            return frame
+    return "1d"
 
 
 def named_bars(r: Reader, *, bare: bool = False) -> str:
@@ -90,3 +103,41 @@ def frame(r: Reader, *, bare: bool = False) -> bool:
             first,
         )
     return True
+
+
+def coarser(r: Reader, frame: str) -> str:
+    """Coarser bars than the data's own; finer ones it does not have."""
+    if minutes(frame) == minutes(r.timeframe):
+        return ""
+    if minutes(frame) < minutes(r.timeframe):
+        raise r.ask(f"the data has {r.timeframe} bars, and {frame} bars cannot be made of them", ["weekly"], r.i - 1)
+    return frame
+
+
+def on_chart(r: Reader, made: Line) -> Line:
+    """on the weekly chart, on 1w bars."""
+    with r.trying() as attempt:
+        if r.take("ON") is None:
+            return made
+        token = r.take(*TIMEFRAMES)
+        frame = TIMEFRAMES[token.kind] if token else ""
+        if token is None and r.at("NUM") and r.at(*SUFFIXES, ahead=1):
+            count, unit = r.take("NUM"), r.take(*SUFFIXES)
+            assert count is not None and unit is not None
+            frame = f"{count.value:g}{SUFFIXES[unit.kind]}"
+        if made.timeframe not in ("", frame):
+            return made
+        if frame and (r.take("CHART", "BAR") or token):
+            attempt.keep()
+            return replace(_in_own_bars(r, made, frame), timeframe=coarser(r, frame))
+    return made
+
+
+def _in_own_bars(r: Reader, made: Line, frame: str) -> Line:
+    """the 20-week average on weekly bars: of twenty of those."""
+    unit, ends = FRAME_UNITS.get(frame, ""), r.i
+    for n in range(max(0, ends - 9), ends - 1):
+        count, after = r.tokens[n], r.tokens[n + 1]
+        if count.kind == "NUM" and after.kind == unit and made.values[:1] == (r.bars(count.value, unit, n),):
+            return replace(made, values=(int(count.value), *made.values[1:]))
+    return made

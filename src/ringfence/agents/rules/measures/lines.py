@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ringfence.agents.rules.measures.channels import band, cloud, each_of, extreme
+from ringfence.agents.rules.measures.frames import FRAME_UNITS, coarser, on_chart
 from ringfence.agents.rules.measures.own_settings import PARTS, first_setting, own_setting, place
 from ringfence.agents.rules.measures.scales import plain, scale
 from ringfence.agents.rules.measures.settings import (
@@ -85,13 +86,10 @@ def _of_a_day(r: Reader) -> str:
     return "1d" if daily and minutes(r.timeframe) < minutes("1d") else ""
 
 
-_FRAME_UNITS = {"1w": "WEEK", "1mo": "MONTH"}
-
-
 def _own_bars(r: Reader, against: Line | None) -> str:
     """the weekly close is above its 30-week average: of thirty of the same bars."""
     frame = against.timeframe if against is not None else ""
-    unit = _FRAME_UNITS.get(frame, "")
+    unit = FRAME_UNITS.get(frame, "")
     return frame if unit and r.at("NUM") and r.at(unit, ahead=1) and not r.at("AGO", "BEFORE", ahead=2) else ""
 
 
@@ -130,23 +128,14 @@ def _adjective(r: Reader) -> str:
     """weekly, 4-hour: before a line, the bars it is computed of."""
     token = r.take(*TIMEFRAMES)
     if token is not None:
-        return _frame(r, TIMEFRAMES[token.kind])
+        return coarser(r, TIMEFRAMES[token.kind])
     lasts = r.at("ROC", "HIGH", "LOW", "MOMENTUM", ahead=2)  # the 24-hour change is one over 24 hours
     lasts = lasts or (r.at(*AVERAGES, "AVERAGE", ahead=2) and not r.at("NUM", "(", ahead=3))
     if r.at("NUM") and r.at("MINUTE", "HOUR", ahead=1) and r.at(*NAMES, "NUM", ahead=2) and not lasts:
         count, unit = r.take("NUM"), r.take("MINUTE", "HOUR")
         assert count is not None and unit is not None
-        return _frame(r, f"{count.value:g}{SUFFIXES[unit.kind]}")
+        return coarser(r, f"{count.value:g}{SUFFIXES[unit.kind]}")
     return ""
-
-
-def _frame(r: Reader, frame: str) -> str:
-    """Coarser bars than the data's own; finer ones it does not have."""
-    if minutes(frame) == minutes(r.timeframe):
-        return ""
-    if minutes(frame) < minutes(r.timeframe):
-        raise r.ask(f"the data has {r.timeframe} bars, and {frame} bars cannot be made of them", ["weekly"], r.i - 1)
-    return frame
 
 
 def _named(r: Reader, against: Line | None, side: str) -> Line | None:
@@ -330,7 +319,7 @@ def _finish(r: Reader, made: Line, against: Line | None, *, before: bool) -> Lin
         made = made if before else replace(made, timeframe="1d")
     if before and made.name in BEFORE_THIS_BAR:
         before = False  # yesterday's 20-day high is that of the twenty days up to yesterday
-    made = _on_chart(r, made)
+    made = on_chart(r, made)
     if made.name == "momentum" and r.at("("):
         _defined(r, made)
     if before:
@@ -380,20 +369,3 @@ def _defined(r: Reader, made: Line) -> None:
         said = r.take("CLOSE", "PRICE") and r.take("MINUS") and r.take("CLOSE", "PRICE")
         if said and period(r) == made.values[0] and r.take("AGO") and r.take(")"):
             attempt.keep()
-
-
-def _on_chart(r: Reader, made: Line) -> Line:
-    """on the weekly chart, on 1w bars."""
-    with r.trying() as attempt:
-        if made.timeframe or r.take("ON") is None:
-            return made
-        token = r.take(*TIMEFRAMES)
-        frame = TIMEFRAMES[token.kind] if token else ""
-        if token is None and r.at("NUM") and r.at(*SUFFIXES, ahead=1):
-            count, unit = r.take("NUM"), r.take(*SUFFIXES)
-            assert count is not None and unit is not None
-            frame = f"{count.value:g}{SUFFIXES[unit.kind]}"
-        if frame and (r.take("CHART", "BAR") or token):
-            attempt.keep()
-            return replace(made, timeframe=_frame(r, frame))
-    return made

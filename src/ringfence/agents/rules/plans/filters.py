@@ -17,7 +17,7 @@ from ringfence.trade.description.model import Compare, Condition, Level, Line, N
 _CASH = ("USD", "USDT", "USDC", "DAI", "BUSD", "EUR")
 _MOVE = ("HOLD", "BUY", "ROTATE", "INVEST", "IN", "IS", "TO", "ALL_IN", "MOVES", "USE", "IT", "POSITION", "REACHES")
 _ENDS = ("END", "STOP_MARK", ",", "AND", "WHEN", "OTHERWISE", "REBALANCE", "INSTEAD", "INSTEAD_WORD")
-_ANY = ("EVERY", "EVERY_SYMBOL", "STOCKS", "NUM", "EITHER", "CHOSEN")
+_ANY = ("EVERY", "EVERY_SYMBOL", "STOCKS", "NUM", "EITHER", "CHOSEN", "ANYTHING")
 
 
 def instead(r: Reader, t: Turning) -> bool:
@@ -27,7 +27,7 @@ def instead(r: Reader, t: Turning) -> bool:
 
 def filtered(r: Reader, t: Turning) -> bool:
     """only those above …; skip any under …; any that is under … goes to cash; the share stays in cash."""
-    return either(r, t, _replaced, _only, _skipped, _unfilled)
+    return either(r, t, _replaced, _in_cash, _only, _skipped, _unfilled)
 
 
 def _otherwise(r: Reader, t: Turning) -> bool:
@@ -273,10 +273,25 @@ def _skipped(r: Reader, t: Turning) -> bool:
         r.skip("HOLD", "BUY")
         if not r.take(*_ANY):
             return False
-        r.skip("STOCKS", "OF", "WHEN", "ONLY", "IS")
+        r.skip("STOCKS", "OF", "WHEN", "ONLY", "IS", "USE")
         made = _of_each(r, t)
         if made is None:
             return False
+        _add(t, _passes(made))
+        attempt.keep()
+        return True
+
+
+def _in_cash(r: Reader, t: Turning) -> bool:
+    """If one of the three has a negative return, leave its share in cash: those are not held."""
+    with r.trying() as attempt:
+        if not r.take("WHEN") and not (r.i and r.peek(-1).text in ("and if", "and when")):
+            return False
+        r.skip(*_ANY, "OF", "TOP", "IS")
+        made = _of_each(r, t)
+        if made is None or not (r.take_all(",", "SHARE_IN_CASH") or r.take("SHARE_IN_CASH")):
+            return False
+        t.chosen_first = True
         _add(t, _passes(made))
         attempt.keep()
         return True
@@ -369,9 +384,10 @@ def _positive(r: Reader, t: Turning) -> Condition | None:
             else:
                 measured = None
         named = measured is not None or r.take("ROC", "MOMENTUM", "IT") is not None
+        no = False
         if mood is None and named:
             r.take("IS")
-            mood = r.take("POSITIVE", "NEGATIVE")
+            no, mood = r.take("NOT") is not None, r.take("POSITIVE", "NEGATIVE")
             if mood is None and r.at("ABOVE", "BELOW") and r.at("NUM", ahead=1) and r.peek(1).value == 0:
                 mood = replace(r.peek(), kind="POSITIVE" if r.at("ABOVE") else "NEGATIVE")  # its return is above zero
                 r.take("ABOVE", "BELOW")
@@ -381,4 +397,4 @@ def _positive(r: Reader, t: Turning) -> Condition | None:
             return None
         attempt.keep()
         t.by_rank = True
-        return _sign(t.rank, mood)
+        return Not(part=_sign(t.rank, mood)) if no else _sign(t.rank, mood)

@@ -119,6 +119,7 @@ def _plainer(tokens: list[Token]) -> list[Token]:
             and (
                 (after[1:] and after[1] in _SIDES)
                 or (before in ("SYMBOL", "SHORT", "OPPOSITE") and _signed(tokens[n + 1]))
+                or _sided(tokens, n)
             )
         ):
             made[n] = replace(token, kind="BELOW" if tokens[n + 1].value < 0 else "ABOVE")
@@ -135,6 +136,12 @@ def _further_out(tokens: list[Token], n: int) -> bool:
         return False
     side = "BELOW" if tokens[n].kind == "OR_LESS" else "ABOVE"
     return tokens[n - 1].kind == "NUM" and _signed(tokens[n - 1]) and tokens[n - 2].kind == side
+
+
+def _sided(tokens: list[Token], n: int) -> bool:
+    """short the ratio at 2, buy it at -2: where the measure lies is said by the number."""
+    kinds = [token.kind for token in tokens[max(0, n - 2) : n]]
+    return len(kinds) == 2 and kinds[0] in _SIDES and kinds[1] in ("RATIO", "SPREAD", "IT")
 
 
 def pair(r: Reader) -> Description | None:

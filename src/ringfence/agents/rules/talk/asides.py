@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from ringfence.agents.rules.measures.settings import BANDS, NAMES, PARTED, SIMPLE
+from ringfence.agents.rules.measures.settings import NAMES
 from ringfence.agents.rules.talk.talking import (
     ASKING,
     BINDING,
@@ -28,9 +28,8 @@ from ringfence.agents.rules.talk.talking import (
     WEIGHTY,
     WORTH,
 )
+from ringfence.agents.rules.talk.unused import LINES
 from ringfence.agents.rules.text.tokens import Token
-from ringfence.trade.description.lines import lines_of
-from ringfence.trade.description.model import Description
 
 # Kinds of words that give no rule where they stand without a number, a comparison or an order.
 _NEUTRAL = frozenset(
@@ -45,10 +44,7 @@ _NEUTRAL = frozenset(
     }
 )  # fmt: skip
 _SUMS = ("MONEY", "NUM", "HALF", "THIRD", "QUARTER", "ALL_IN")
-_LINES = {**SIMPLE, **{kind: name for kind, (name, _) in PARTED.items()}, **BANDS}
 _ORDERS = ("BUY", "SHORT", "LONG", "SELL", "EXIT", "HOLD", "INVEST")
-_IDEAS = ("MOMENTUM", "ROC", "VOLATILITY")  # what a strategy is called after, whatever it is measured by
-_ALIKE = {"ichimoku": ("cloud",), "vwap": ("session_vwap",), "donchian": ("highest", "lowest")}
 _CALLED = ("RISES", "FALLS", "BULLISH", "BEARISH", "OVERSOLD", "OVERBOUGHT", "GAP", "THEN", "TOP")
 # Words of a title that are no rule in it; those of the second line only where the rules have them too.
 _TITLED = (
@@ -300,6 +296,7 @@ def _clauses(tokens: Sequence[Token], part: _Part, text: str) -> Iterator[_Part]
         if JUDGED.fullmatch(tail) and (part.mark == "?" or TOLD_OF.match(tail)):
             yield _Part(first=n, last=part.last, mark="?")
             break
+    yield from _reasons(tokens, part)
     for n in commas:
         one = _Part(first=n + 1, last=part.last, mark=part.mark)
         said = one.said(tokens, text).lower().strip(" -")
@@ -310,6 +307,15 @@ def _clauses(tokens: Sequence[Token], part: _Part, text: str) -> Iterator[_Part]
         ):
             yield one
             return
+
+
+def _reasons(tokens: Sequence[Token], part: _Part) -> Iterator[_Part]:
+    """…, because it can explode: why it is done, up to the next comma."""
+    for n in range(part.first + 1, part.last):
+        ends = next((k for k in range(n, part.last) if tokens[k].kind == ","), part.last)
+        why = range(n, ends)
+        if tokens[n].text == "because" and all(_neutral(tokens, k) or tokens[k].kind in _CALLED for k in why):
+            yield _Part(first=n, last=ends, mark=",")
 
 
 def _asks(tokens: Sequence[Token], part: _Part, said: str) -> bool:
@@ -351,7 +357,7 @@ def _without(tokens: Sequence[Token], text: str, parts: Sequence[_Part], *, whol
         else:
             keeps = {n for n in here if tokens[n].kind != "UNKNOWN"} if named - elsewhere else set()
         kept |= keeps
-        about |= {tokens[n].kind for n in here if tokens[n].kind in _LINES and n not in keeps}
+        about |= {tokens[n].kind for n in here if tokens[n].kind in LINES and n not in keeps}
         left += _spans(tokens, part, keeps, text)
     made = [
         replace(token, kind=",") if token.kind == "COLON" and n - 1 in gone and not _rest(tokens, n, kept) else token
@@ -385,13 +391,3 @@ def _spans(tokens: Sequence[Token], part: _Part, keeps: set[int], text: str) -> 
     said = text[start:end].strip(" ,\n")
     if re.search(r"\w", said):
         yield said
-
-
-def unused_line(made: Description, about: Collection[str]) -> str:
-    """A line that the talk names and no rule uses: it may have been meant as one."""
-    used = {line.name for line in lines_of(made)}
-    for kind in sorted(about):
-        name = _LINES[kind]
-        if kind not in _IDEAS and not used & {name, *_ALIKE.get(name, ())}:
-            return name
-    return ""

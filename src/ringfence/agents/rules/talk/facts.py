@@ -126,6 +126,7 @@ _COSTS = tuple(
 
 _ZONE = re.compile(
     r"(?:\b(?:in|on)\s+)?\b(?:new\s+york|eastern(?:\s+(?:standard|daylight))?|us|exchange|market|chicago|london|local)\s+time\b|"
+    r"\b(?:new\s+york|london|chicago|tokyo|frankfurt|us)\s+(?:hours|session)(?=,?\s+(?:from\s+|between\s+)?\(?\d{1,2}:\d\d)|"
     r"(?<=\d\d)\s+(?:ET|EST|EDT|NY\s+time)\b",
     re.IGNORECASE,
 )

@@ -122,7 +122,7 @@ def _bracketed(tokens: list[Token]) -> list[Token]:
         closed = not bracket or (tokens[at + 1 : at + 2] and tokens[at + 1].kind == ")")
         same = token.kind == "SYMBOL" and bracket and named is not None and token.text == named.text
         unheard = bracket and (token.kind in ("UNKNOWN", "STOCKS") or (token.kind == "SYMBOL" and not same))
-        unheard = unheard and not _follows_name(tokens, n)
+        unheard = unheard and not _follows_name(tokens, n) and not (_small(token) and _calls(tokens, n, after))
         if named is not None and closed and (token.kind == "CANNOT_INDEX" or same or unheard):
             while unheard and made and made[-1].kind == "UNKNOWN" and made[-1].value:
                 made.pop()  # Tata Motors (TATAMOTORS.NS)
@@ -158,6 +158,11 @@ def _follows_name(tokens: list[Token], n: int) -> bool:
         and n > 0
         and (tokens[n - 1].kind in ("CANNOT_INDEX", "DOLLARS", "STOCKS") or bool(tokens[n - 1].value))
     )
+
+
+def _calls(tokens: list[Token], n: int, bracket: int) -> bool:
+    """log(KO), ln (KO): what is computed of it, and not what it is called."""
+    return tokens[n].text in ("log", "ln", "logs", "logarithm") or tokens[n].end == tokens[bracket].start
 
 
 def _small(token: Token) -> bool:
