@@ -153,7 +153,8 @@ def _clause(r: Reader, s: _Switching) -> bool:
         elif r.at("BUY", "LONG", "HOLD") and r.at("WHEN", ahead=1):
             r.take("BUY", "LONG", "HOLD")  # go long when … of SPY
             made = _asked(r, s)
-            held = _owner(made)
+            looked = any(token.kind == "REBALANCE" for token in r.tokens)  # TLT: long if …, else flat; checked monthly
+            held = _owner(made) or (s.about if looked and s.about else None)
         elif (
             r.at("WHEN", "UNLESS") or _led(r) or _before_comma(r) or (r.i and r.peek(-1).text in ("and if", "and when"))
         ):

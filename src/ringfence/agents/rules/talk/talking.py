@@ -69,7 +69,9 @@ CLOSING = re.compile(
     r"(?:rules?|conditions?|filters?|requirements?|bells and whistles|indicators?|tricks?)"
     r"|(?:there is )?nothing (?:else|more|fancy|special|complicated)(?: to it| needed| required| is needed)?"
     r"(?:,? nothing (?:less|more))?|nothing less|no frills|no extras|no bells and whistles|"
-    r"those are (?:all )?(?:the|my) \w+)"
+    r"those are (?:all )?(?:the|my) \w+|"
+    r"(?:as |like )?my (?:wife|husband|father|mother|dad|mum|mom|uncle|aunt|brother|sister|friend|boss) "
+    r"(?:did|does|has done|always did|always does) (?:this|that|it|so)(?: for (?:years|decades|ages|a long time))?)"
 )
 # Compare it with buy and hold: what is asked for besides, and no rule.
 COMPARED = re.compile(

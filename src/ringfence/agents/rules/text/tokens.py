@@ -245,7 +245,7 @@ def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
             continue
         taken, kind = _longest(words, i)
         called, ticker = _company(words, i)
-        if called > taken:
+        if called > taken or (called and called == taken and _after_order(token, made)):
             made.append(replace(_join(words[i : i + called], "SYMBOL"), text=_listed(ticker, known)))
             i += called
             continue
@@ -256,6 +256,13 @@ def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
         made.append(_single(token, known, called=bool(made) and _asks_ticker(made)))
         i += 1
     return recast(signs(arrows(numbers(appositions(weighted(wholes(made)))))))
+
+
+def _after_order(token: Token, made: list[Token]) -> bool:
+    """Own Target while …: a word of the rules is a company's name with a capital and after an order."""
+    before = [one.kind for one in made[-2:]]
+    ordered = before[-1:] and before[-1] in ("BUY", "HOLD", "SHORT", "SHARES", "SELL", "COVER")
+    return token.kind == "Name" and bool(ordered or before == ["SHARES", "OF"])
 
 
 def _paid(tokens: list[Token]) -> list[Token]:
