@@ -11,6 +11,7 @@ from ringfence.agents.rules.dates.daynames import NOTICE, on_named_days
 from ringfence.agents.rules.dates.weekdays import on_their_days
 from ringfence.agents.rules.kinds import kinds_of_plan
 from ringfence.agents.rules.measures.frames import stated
+from ringfence.agents.rules.measures.operands import all_named
 from ringfence.agents.rules.measures.own_settings import one_indicator
 from ringfence.agents.rules.objections import guards_unfit, sides_unfit, size_unfit
 from ringfence.agents.rules.orders.collected import Collected
@@ -146,7 +147,7 @@ def _in_order(
     except RecursionError:
         return Misread(reason="the request is nested too deeply: use fewer brackets")
     if isinstance(made, Description):
-        made = one_indicator(made, reader.own)
+        made = one_indicator(all_named(made), reader.own)
     if isinstance(made, Description) and (unused := unused_line(made, about)):
         made = f"it speaks of {unused}, and no rule uses that: say what it is to do"
     if isinstance(made, Description) and idle(made) and echo(made) != text.strip():

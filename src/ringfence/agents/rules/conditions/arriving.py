@@ -37,6 +37,13 @@ def side_of(entry: Condition | None, line: Line) -> str | None:
         right = part.right if isinstance(part.right, Line) else getattr(part.right, "line", None)
         if right is not None and _same(right, line):
             way = part.level if isinstance(part, Compare) else part.direction
+            if right.part in ("lower", "upper") and right != line:  # back above the lower band: still below the middle
+                edge = "below" if right.part == "lower" else "above"
+                return (
+                    edge
+                    if isinstance(part, Cross) or way in (edge, "at_most" if edge == "below" else "at_least")
+                    else None
+                )
             return "above" if way in ("above", "at_least") else "below" if way in ("below", "at_most") else None
     return None
 

@@ -85,12 +85,19 @@ def a_bar_ago(made: Held) -> Held:
     return map_lines(made, lambda line: replace(line, ago=line.ago + 1))
 
 
-def turned_round(before: Condition, now: Condition) -> Condition | None:
-    """below it for 5 bars and then above it: it cannot be both on one bar, so that the first is of those before."""
-    if not isinstance(before, Held):
-        return before  # opens above it and then closes below
-    if not isinstance(before.condition, Compare) or not isinstance(now, (Compare, Cross)):
+def turned_round(before: Condition, now: Condition) -> list[Condition] | None:
+    """below it for 5 bars and then above it: it cannot be both on one bar, so that the first is of those before.
+
+    It falls under 20 and then crosses back over 20: what crosses over it was under it. Nothing where they are of
+    different lines, as it is not said how long the one may come after the other.
+    """
+    was = before.condition if isinstance(before, Held) else before
+    if not isinstance(was, (Compare, Cross)) or not isinstance(now, (Compare, Cross)):
         return None
-    was, way = before.condition, now.direction if isinstance(now, Cross) else now.level
-    against = {was.level, way} == {"above", "below"}
-    return a_bar_ago(before) if against and (was.left, was.right) == (now.left, now.right) else None
+    ways = {one.direction if isinstance(one, Cross) else one.level for one in (was, now)}
+    if ways != {"above", "below"} or (was.left, was.right) != (now.left, now.right):
+        return None
+    if isinstance(before, Held):
+        return [a_bar_ago(before), now]
+    above = "above" in (getattr(now, "direction", ""), getattr(now, "level", ""))
+    return [Cross(left=now.left, direction="above" if above else "below", right=now.right)]

@@ -37,6 +37,7 @@ ACTIONS = (
     "TIME_STOP", "RISK", "REBALANCE", "TRADE", "WHEN", "UNLESS", "UNTIL", "THEN", "OTHERWISE", "DCA", "LONG",
     "ALL_IN", "SIZE", "REST", "ONLY", "ADD_EACH", "ROTATE", "HALF", "THOSE_FOR", "EQUALLY", "LONG_ONLY",
 )  # fmt: skip
+_ON_EACH = ("each of", "each", "each one", "all of", "every one", "each day", "every day")
 
 
 def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
@@ -60,7 +61,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
             r.take("AND", "OR", "USE", "WHEN" if word == "while" else "AND") or (
                 r.take("ON") if r.at("VOLUME", ahead=1) else None
             )
-            r.take("THEN") if word == "then" else None
+            r.take("THEN") if word in ("then", "next") else None
             r.take("WHEN") if r.at("ONE_POSITION", ahead=1) else None
             if word != "or" and not r.at("OTHERWISE", "BETWEEN", "WHEN", ahead=1) and r.take("ONE_POSITION"):
                 r.single = True
@@ -80,12 +81,15 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
                 break  # buy when …, while above 70, sell
             if word == "while" and "or" in words:
                 break
-            before = turned_round(parts[-1], another) if word == "then" else parts[-1]
-            if before is None:
+            joined = turned_round(parts[-1], another) if word == "next" else [parts[-1], another]
+            if joined is None:
                 break  # below 30 for 3 days and then …: how long after?
             attempt.keep()
             r.take("TOGETHER", "TOO")
-            parts[-1:] = [before, another]
+            if word == "next":
+                parts[-1:] = joined
+                continue
+            parts.append(another)
             words.append("and" if word in ("while", "then") else word)
     parts = _all_held(r, _on_each(r, parts)) if "or" not in words else parts
     if shared is None and wide is not None and wide.kind == "EITHER" and "or" not in words and not r.at("OR"):
@@ -133,9 +137,12 @@ def _on_each(r: Reader, parts: list[Condition]) -> list[Condition]:
     """it has closed higher for three days, volume rising on each of them: as long as what was said before."""
     last, runs = parts[-1], [part.bars for part in parts[:-1] if isinstance(part, (Trend, Held)) and part.bars > 1]
     with r.trying() as attempt:
-        if not isinstance(last, Trend) or last.bars != 1 or len(runs) != 1 or not r.take("ON"):
+        if not isinstance(last, Trend) or last.bars != 1 or len(runs) != 1:
             return parts
-        if r.peek().text not in ("each of", "each", "each one", "all of", "every one") or not r.take(r.peek().kind):
+        each = r.peek().text in ("each day", "every day") and r.take("DAILY") is not None
+        if not each and not r.take("ON"):
+            return parts
+        if not each and (r.peek().text not in _ON_EACH or not r.take(r.peek().kind)):
             return parts
         r.take("NUM") if r.peek().value == runs[0] else None
         r.take("DAY", "BAR")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ringfence.agents.rules.reader import Reader
-from ringfence.trade.description.model import Compare, Condition, Held, Line
+from ringfence.trade.description.model import Compare, Condition, Cross, Held, Line
 
 _ORDERS = ("SELL", "EXIT", "COVER", "BUY", "SHORT", "LONG")
 
@@ -16,8 +16,8 @@ def connective(r: Reader, last: Condition) -> str | None:
         return "then"  # opens above it and then closes below: of one bar
     if dated and r.at("THEN", ahead=at) and r.at("CURRENT", ahead=at + 1):
         return "then"  # yesterday it was below, then today it closes above
-    if isinstance(last, Held) and r.at("THEN") and not orders(r):
-        return "then"  # below it for 5 bars and then above it
+    if isinstance(last, (Held, Compare, Cross)) and r.at("THEN") and "then" in r.peek().text and not orders(r):
+        return "next"  # below it for 5 bars and then above it
     if r.at("ONLY") and r.at("ON", "USE", ahead=1):
         return "and"
     if _another_rule(r):

@@ -11,7 +11,7 @@ from ringfence.agents.rules.reader import UNITS, Reader, money, percent, period
 from ringfence.agents.rules.text.tokens import Token
 from ringfence.trade.description.catalogue import PRICES
 from ringfence.trade.description.echo import BEFORE_THIS_BAR
-from ringfence.trade.description.lines import lines_of
+from ringfence.trade.description.lines import T, lines_of, map_lines
 from ringfence.trade.description.model import (
     AllOf,
     Beyond,
@@ -328,7 +328,7 @@ def settle(made: Condition) -> Condition:
     if isinstance(made, Not):
         return Not(part=settle(made.part))
     if not isinstance(made, (Compare, Cross)):
-        return made
+        return all_named(made)
     left, right = made.left, made.right
     if isinstance(left, Line) and isinstance(right, Line) and left.symbol and not right.symbol:
         right = replace(right, symbol=left.symbol)
@@ -341,6 +341,11 @@ def settle(made: Condition) -> Condition:
     if isinstance(right, Number) and isinstance(left, Line) and isinstance(made.left, Line) and made.left.name == _BARE:
         right = Line(name=name, values=(right.value,))
     return replace(made, left=left, right=right)
+
+
+def all_named(made: T) -> T:
+    """The 50-day is rising: a simple average, where nothing beside it says which."""
+    return map_lines(made, lambda line: replace(line, name="sma") if line.name == _BARE else line)
 
 
 def pair_of_averages(r: Reader) -> tuple[Line, Line] | None:

@@ -153,12 +153,13 @@ def _held(r: Reader, said: Collected, when: Condition) -> bool:
     if not r.take("HOLD") or after_bars(r, held=True) is not None:
         return False
     _object(r, said, first)
-    if not r.at("END", "STOP_MARK", ",", "AND", "USE"):
+    until = r.take("UNTIL") is not None  # when CCI goes above 100, hold it until it drops under 0
+    if not until and not r.at("END", "STOP_MARK", ",", "AND", "USE"):
         return False
     said.entries.append(Entry(side="long", when=when))
-    said.held += [when] if when not in said.held else []
+    said.held += [when] if when not in said.held and not until else []
     r.entry = when
-    return True
+    return not until or (leave(r, said, None, verb=False) and _then_out(r))
 
 
 def _ordered(r: Reader) -> bool:
@@ -247,15 +248,14 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     if before is not None and sized is said.sizing and r.at("DAILY"):
         frame(r, bare=True)  # RSI < 30 -> buy BNB daily
     when = when_said(r, said)
-    apart = first > 0 and r.peek(first - 1 - r.i).kind == "COLON"  # AAPL above its 200-day average: buy RSI < 10
     hung = guarded != said.guards.made() and r.at("ABOVE", "BELOW")  # with a stop below the low is no rule of the entry
+    apart = first > 0 and r.peek(first - 1 - r.i).kind in ("COLON", ",")  # above its 200-day average, buy RSI < 10
     if when is None and (before is None or (apart and r.at(*NAMES))) and not hung:
         when = _bare_rule(r)
         when = meant(r, when) if when is not None else None
     _object(r, said, first)
-    r.take(",") if (before or when) is not None and r.peek(
-        1
-    ).text in _PROVISOS else None  # every week put …, provided …
+    provided = (before or when) is not None and r.peek(1).text in _PROVISOS  # every week put …, provided …
+    r.take(",") if provided else None
     late = when_said(r, said)
     r.take("ONLY") if r.at("STOP_MARK", "END", ",", ahead=1) and r.peek(-1).kind in ("TIME", *DAYS) else None
     parts = [part for part in (before, when, late) if part is not None]

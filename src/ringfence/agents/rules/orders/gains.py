@@ -8,6 +8,7 @@ from typing import Literal
 from ringfence.agents.rules.conditions.movements import span
 from ringfence.agents.rules.orders.guards import Best, distance, from_best, from_entry
 from ringfence.agents.rules.reader import Reader
+from ringfence.agents.rules.text.tokens import Token
 from ringfence.trade.description.model import Distance, Side
 
 _OVER = ("END", "STOP_MARK", ",", "OR", "AND", "USE", "WHICHEVER_FIRST", ")", "THEN", "SELL", "EXIT", "COVER", "COLON")
@@ -69,9 +70,22 @@ def reached(r: Reader, side: Side, *, listed: bool = False) -> Reached | None:
     words = {token.kind for token in (named, after) if token is not None}
     if signed and not words:
         return Reached(far=far, way="gain" if sign == "+" else "loss")
-    if side == "short":  # a price that falls is what it waits for
+    if side == "short" and not _of_position(r, first, named, after):  # a price that falls is what it waits for
         words = {_TURNED.get(word, word) for word in words}
     return Reached(far=far, way="loss" if words & {"LOSS", "FALLS", "BELOW", "STOP", "AGAINST_ME"} else "gain")
+
+
+def _of_position(r: Reader, first: int, named: Token | None, after: Token | None) -> bool:
+    """at a 10 % gain, a loss of 5 %, when the trade is up 10 %, when I am down 5 %: of what is held."""
+    if after is not None and after.text.startswith(("gain", "loss")):
+        return True
+    if named is None:
+        return False
+    begin = max((n for n in range(first) if r.tokens[n].kind in ("COVER", "EXIT", "STOP_MARK")), default=first)
+    before = {token.kind for token in r.tokens[begin : r.tokens.index(named)]}  # … up 10 % or down 5 %: of one subject
+    if before & {"TRADE", "POSITION"} or named.text in ("gain", "gain of", "gains of", "loss of"):
+        return True
+    return named.text in ("up", "down") and not before & {"IT", "PRICE", "CLOSE", "ITS"}
 
 
 def _of_trade(r: Reader) -> None:

@@ -104,6 +104,8 @@ def _ordered(tokens: list[Token]) -> list[str]:
 
 def _plainer(tokens: list[Token]) -> list[Token]:
     """A log ratio is a ratio; at +2 short KO is above 2; MA beside a sign is Mastercard, where that is named."""
+    kinds = [token.kind for token in tokens]
+    tokens = [one for n, one in enumerate(tokens) if kinds[max(0, n - 2) : n + 1] != ["SELL", "SYMBOL", "SHORT"]]
     made = list(tokens)
     named = {token.text for token in tokens if token.kind == "SYMBOL"}
     for n, token in enumerate(tokens):

@@ -110,7 +110,7 @@ def _put_right(r: Reader, h: _Holding) -> bool:
             attempt.keep()
             return True
         part = each_part(r)
-        if part is not None and h.each in (0, part) and r.peek(-1).kind == "HALF":
+        if part is not None and (h.each == part or (not h.each and r.peek(-1).kind == "HALF")):
             h.each = part
             attempt.keep()
             return True

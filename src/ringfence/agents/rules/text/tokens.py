@@ -31,7 +31,8 @@ _NO_TICKERS = frozenset({
     "usa", "uk", "eu", "cfa", "mba", "phd", "faq", "fyi", "ps", "nb", "imo", "imho", "btw", "asap", "tldr", "pls",
     "thx", "edit", "note", "etf", "api", "ok", "diy", "eod", "ceo", "pdf", "url", "rules", "entry", "exit", "vs",
     "hft", "very", "must", "just", "never", "simple", "idea", "always", "big", "best", "this", "that", "too", "also",
-    "more", "less", "rule", "title", "setup", "strict", "my", "please", "basic", "easy", "demo", "test", "hello", "hi",
+    "more", "less", "rule", "fx", "forex", "nyse", "utc", "gmt", "cagr", "roi", "ibkr",
+    "etfs", "title", "setup", "strict", "my", "please", "basic", "easy", "demo", "test", "hello", "hi",
 })  # fmt: skip
 _NAMES = "rsi|sma|ema|wma|ma|atr|adx|cci|roc|mfi|vwap|bb|macd|mom"
 _COUNTED = "tp|sl|top|day|bar|week|vol|stop|target|level|rule|step|ex|leg|entry|exit|q|r|di|williams|stoch|hma|don|kc"
@@ -106,7 +107,7 @@ _ABBREVIATED = frozenset(
 _TICKERS_TOO = frozenset(
     {"ma", "low", "all", "it", "now", "open", "mo", "on", "key", "sd", "min", "gap", "sap", "ups", "snap"}
 )
-_NO_LINES = frozenset({"cost", "now", "key", "ups", "sap"})
+_NO_LINES = frozenset({"cost", "now", "key", "ups", "sap", "snap"})
 _BEFORE_TICKER = ("BUY", "SELL", "SHORT", "LONG", "TRADE", "COVER", "SHARES", "OF")
 _MARKS = {
     ">=": "AT_LEAST", "=>": "AT_LEAST", "≥": "AT_LEAST", "<=": "AT_MOST", "=<": "AT_MOST", "≤": "AT_MOST",
