@@ -21,6 +21,8 @@ def sides_unfit(said: Collected, entries: Sequence[Entry], exits: Sequence[Exit]
 
 
 def guards_unfit(said: Collected, guards: Guards, exits: Sequence[Exit]) -> str:
+    if said.priced and guards.stop != guards.target and any(e.side == "short" for e in said.entries):
+        return "it goes short, where a fall of the price is a gain: say stop loss 5 %, or take profit 5 %"
     if said.stop_hit and not any((guards.stop, guards.target, guards.trail)):
         return "it speaks of a stop that is hit, and names none: add for example a 5 % stop loss"
     if said.unmet and not (exits or guards.stop or guards.target or guards.trail):

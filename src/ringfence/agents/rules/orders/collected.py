@@ -42,6 +42,7 @@ class Collected:
     mirrored: tuple[Entry, ...] = ()  # entries that are the mirror image of those of the other side
     about: list[Line] = field(default_factory=list)  # lines that a heading names, which the rules must use
     bare: list[Condition] = field(default_factory=list)  # exits that name no side
+    priced: bool = False  # an exit that names no side is said by where the price goes
     stop_hit: bool = False  # it names the stop as what ends a trade
     unmet: bool = False  # it names another exit, as what has not come
     length: int = 0  # a period that was said apart from its line

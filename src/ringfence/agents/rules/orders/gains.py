@@ -23,6 +23,7 @@ class Reached:
     far: Distance
     way: Literal["gain", "loss", "trail"]
     best: Best = ""
+    priced: bool = False  # said by where the price goes: a gain of one side is a loss of the other
 
 
 def reached(r: Reader, side: Side, *, listed: bool = False) -> Reached | None:
@@ -70,9 +71,12 @@ def reached(r: Reader, side: Side, *, listed: bool = False) -> Reached | None:
     words = {token.kind for token in (named, after) if token is not None}
     if signed and not words:
         return Reached(far=far, way="gain" if sign == "+" else "loss")
+    ways = [token for token in (named, after) if token is not None and token.kind in _TURNED]
+    priced = bool(ways) and not all(token.text in ("up", "down", "gain", "gains") for token in ways)
     if side == "short" and not _of_position(r, first, named, after):  # a price that falls is what it waits for
         words = {_TURNED.get(word, word) for word in words}
-    return Reached(far=far, way="loss" if words & {"LOSS", "FALLS", "BELOW", "STOP", "AGAINST_ME"} else "gain")
+    lost = words & {"LOSS", "FALLS", "BELOW", "STOP", "AGAINST_ME"}
+    return Reached(far=far, way="loss" if lost else "gain", priced=priced)
 
 
 def _of_position(r: Reader, first: int, named: Token | None, after: Token | None) -> bool:

@@ -102,10 +102,13 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
     if bare and portion is None and whichever(r, said):
         return True
     line = token is not None and token.kind in _AT_LINE
+    sides = {entry.side for entry in said.entries}
+    own: Side = "short" if bare and sides == {"short"} else side
+    unsaid = bare and len(sides) != 1
     found, read = reasons(
         r,
         said,
-        lambda listed: _measured(r, said, portion, first, rest=rest, side=side, listed=listed),
+        lambda listed: _measured(r, said, portion, first, rest=rest, side=own, listed=listed, unsaid=unsaid),
         side,
         line=line,
     )
@@ -129,7 +132,8 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
 def _side_left(r: Reader, said: Collected, token: Token | None) -> tuple[Side, bool]:
     """Which side ends, and whether that was left unsaid."""
     if token is not None and token.kind != "EXIT":
-        return "short" if token.kind == "COVER" else "long", False
+        short = token.kind in _SHARES and {entry.side for entry in said.entries} == {"short"}  # the rest when …
+        return "short" if short or token.kind == "COVER" else "long", False
     if token is not None and (named := r.take("SHORT", "LONG")) is not None:
         return "short" if named.kind == "SHORT" else "long", False
     side = following(said)
@@ -335,7 +339,15 @@ def if_unmet(r: Reader, said: Collected, first: int) -> None:
 
 
 def _measured(
-    r: Reader, said: Collected, portion: float | None, first: int, *, rest: bool, side: Side, listed: bool = False
+    r: Reader,
+    said: Collected,
+    portion: float | None,
+    first: int,
+    *,
+    rest: bool,
+    side: Side,
+    listed: bool = False,
+    unsaid: bool = False,
 ) -> bool:
     """Exits by the entry's price: at 5 %, for a 10 % profit, when it is down 5 %, after 10 days, by a trailing stop."""
     with r.trying() as attempt:
@@ -362,6 +374,7 @@ def _measured(
         if found is None or (found.way != "gain" and portion is not None):
             return False
         attempt.keep()
+        said.priced = said.priced or (found.priced and unsaid)
         if found.way == "trail":
             return said.guards.set(r, "trail", Trail(distance=found.far, rest=rest, best=found.best), first)
         if found.way == "loss":

@@ -267,11 +267,13 @@ def _after_order(token: Token, made: list[Token]) -> bool:
 
 
 def _paid(tokens: list[Token]) -> list[Token]:
-    """6 % from my price: the price that was paid, and not any price."""
+    """6 % from my price: the price that was paid, and not any price; when I'm up 5 %: the position, whichever it is."""
     made = list(tokens)
     for n in range(1, len(made)):
         if made[n].text == "price" and made[n - 1].text in ("my", "our", "your"):
             made[n - 1] = replace(made[n - 1], text="entry")
+        if made[n].text in ("up", "down") and made[n - 1].text in ("i", "am", "im", "we"):
+            made[n - 1] = replace(made[n - 1], kind="word", text="position")
     return made
 
 
