@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ringfence.agents.rules.conditions.mirror import symmetric
 from ringfence.agents.rules.dates.day_end import out_by
@@ -151,7 +152,7 @@ def _in_order(
     if isinstance(made, Description) and (unused := unused_line(made, about)):
         made = f"it speaks of {unused}, and no rule uses that: say what it is to do"
     if isinstance(made, Description) and idle(made) and echo(made) != text.strip():
-        made = "it holds a line against itself: name the two lines"
+        made = "it holds a line against itself, or has it rise and fall on one bar: say what is meant"
     if isinstance(made, str):
         return Misread(reason=made, understood=text.strip(), tokens=tuple(tokens))
     if made is None:
@@ -300,15 +301,25 @@ def assemble(r: Reader, said: Collected) -> Description | str:
 
 def _each_time(r: Reader) -> bool:
     """Put $1,000 in it each time RSI crosses below 30, and never sell: more each time."""
-    return any(token.kind == "WHEN" and token.text in ("each time", "every time") for token in r.tokens)
+    said = [("ON", "EVERY"), ("AFTER", "EVERY")]  # on every dip of 2 %
+    timed = any(token.text in ("each time", "every time", "on every") for token in r.tokens)
+    return timed or any((a.kind, b.kind) in said for a, b in pairwise(r.tokens))
 
 
 def _uses(made: Description, about: Line) -> bool:
+    if about.name == "atr" and isinstance(made.plan, Signals) and about.values[0] in _stop_periods(made.plan.guards):
+        return True
     names = ("ichimoku", "cloud") if about.name in ("ichimoku", "cloud") else (about.name,)
     usual = about.values == usual_line(about.name).values
     same = {line for line in lines_of(made) if line.name == about.name}
     counted = about.name in ("sma", "ema", "wma") and list(about.values) == [len(same)]  # a 3 EMA system
     return counted or any(line.name in names and (usual or line.values == about.values) for line in lines_of(made))
+
+
+def _stop_periods(guards: Guards) -> set[float]:
+    """Of the ATR that a stop, a target or a trailing stop is measured by."""
+    far = (guards.stop, guards.target, guards.trail.distance if guards.trail else None)
+    return {one.period for one in far if one is not None and one.kind == "atr"}
 
 
 def _counts(made: Description, about: Line) -> bool:

@@ -18,6 +18,8 @@ _CALENDAR: dict[str, dict[str, int]] = {
     "1mo": {"MONTH": 1, "QUARTER": 3, "YEAR": 12},
 }
 _MINUTES = {"m": 1, "h": 60, "d": 1440, "w": 10_080, "mo": 43_200}
+_FOREIGN = ("euro", "euros", "eur", "pound", "pounds", "gbp", "quid", "rupee", "rupees", "inr", "rs")
+_SIGNS = ("rs", "inr", "eur", "gbp")
 UNITS = ("BAR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "HOUR", "MINUTE")
 
 
@@ -215,4 +217,4 @@ def _currency(r: Reader, text: str) -> None:
 
 
 def foreign(text: str) -> bool:
-    return text[0] in "€£" or text.split()[-1] in ("euro", "euros", "eur", "pound", "pounds", "gbp", "quid")
+    return text[0] in "€£₹¥" or text.lower().startswith(_SIGNS) or text.split()[-1] in _FOREIGN

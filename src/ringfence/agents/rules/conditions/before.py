@@ -7,7 +7,7 @@ from dataclasses import replace
 from ringfence.agents.rules.measures.operands import operand
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.trade.description.lines import map_lines
-from ringfence.trade.description.model import AllOf, Compare, Condition, Cross, Held, Number
+from ringfence.trade.description.model import AllOf, Compare, Condition, Cross, Held, Number, Trend
 
 YESTERDAY = ("day before", "yesterday", "previous day", "prior day", "previous bar", "prior bar", "preceding day")
 _OVER = ("END", "STOP_MARK", ",", "AND", "OR", "USE", "SELL", "EXIT", "BUY", ")", "THEN", "IN", "FOR", "WHEN", "UNLESS")
@@ -83,6 +83,15 @@ def _counted(r: Reader) -> int | None:
 def a_bar_ago(made: Held) -> Held:
     """The same, up to the bar before."""
     return map_lines(made, lambda line: replace(line, ago=line.ago + 1))
+
+
+def ran_before(now: Condition, was: Condition) -> list[Condition] | None:
+    """closes up after four straight down closes: up to the bar before."""
+    if not isinstance(now, Trend) or not isinstance(was, Trend) or now.way == was.way:
+        return None
+    if now.line not in (was.line, replace(was.line, symbol=now.line.symbol)):
+        return None
+    return [replace(was, line=replace(now.line, ago=now.line.ago + now.bars)), now]
 
 
 def turned_round(before: Condition, now: Condition) -> list[Condition] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ringfence.agents.rules.conditions.before import run_of, turned_round
+from ringfence.agents.rules.conditions.before import ran_before, run_of, turned_round
 from ringfence.agents.rules.conditions.connectives import connective, orders
 from ringfence.agents.rules.conditions.nominals import nominal
 from ringfence.agents.rules.conditions.of_each import both_after, of_each, so_many_closes
@@ -61,7 +61,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
             r.take("AND", "OR", "USE", "WHEN" if word == "while" else "AND") or (
                 r.take("ON") if r.at("VOLUME", ahead=1) else None
             )
-            r.take("THEN") if word in ("then", "next") else None
+            r.take("AFTER" if word == "after" else "THEN") if word in ("then", "next", "after") else None
             r.take("WHEN") if r.at("ONE_POSITION", ahead=1) else None
             if word != "or" and not r.at("OTHERWISE", "BETWEEN", "WHEN", ahead=1) and r.take("ONE_POSITION"):
                 r.single = True
@@ -82,11 +82,12 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
             if word == "while" and "or" in words:
                 break
             joined = turned_round(parts[-1], another) if word == "next" else [parts[-1], another]
+            joined = ran_before(parts[-1], another) if word == "after" else joined
             if joined is None:
                 break  # below 30 for 3 days and then …: how long after?
             attempt.keep()
             r.take("TOGETHER", "TOO")
-            if word == "next":
+            if word in ("next", "after"):
                 parts[-1:] = joined
                 continue
             parts.append(another)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ringfence.agents.rules.reader import Reader
-from ringfence.trade.description.model import Compare, Condition, Cross, Held, Line
+from ringfence.trade.description.model import Compare, Condition, Cross, Held, Line, Trend
 
 _ORDERS = ("SELL", "EXIT", "COVER", "BUY", "SHORT", "LONG")
 
@@ -28,6 +28,8 @@ def connective(r: Reader, last: Condition) -> str | None:
         return "while"
     if r.at("USE") and r.peek().text == "with":
         return "and"
+    if isinstance(last, Trend) and r.at("AFTER") and r.at("NUM", ahead=1):
+        return "after"  # closes up after 3 down days
     if r.at("AFTER", "BEFORE", "BETWEEN", "FROM") and r.at("TIME", ahead=1):
         return "and"  # RSI crosses below 30 after 9:45
     if r.at("ON") and (r.peek(1).text in ("green candle", "red candle") or r.at("VOLUME", ahead=1) or _busy(r)):

@@ -16,9 +16,9 @@ _OUT = ("breakout", "breakouts", "channel breakout")
 
 def breakout(r: Reader, said: Collected) -> bool:
     """GLD, 100-day breakout."""
-    bars = period(r) if r.at("NUM") else None
+    bars = period(r) if r.at("NUM") and not r.at("OPPOSITE", ahead=-1) else None
     if bars is None or r.peek().text not in _OUT:
-        return False
+        return False  # the opposite 10-day breakout is no entry
     r.take("MOVES", "TITLE")
     if not _named(r, said):
         return False
@@ -93,6 +93,7 @@ def broken_out(r: Reader, said: Collected) -> bool:
     first = when.parts[0] if when is not None and hasattr(when, "parts") else when
     if not isinstance(first, Cross) or first.direction != "above" or when is None:
         return False
+    r.take_all("THEN", "BUY")  # a breakout above the band gets me long
     if r.take("ON", "FOR", "IN") and not symbols(r, said):
         return False
     if not r.at(*_ENDS):

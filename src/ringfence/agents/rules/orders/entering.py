@@ -236,9 +236,8 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     if verb.kind == "BUY" and r.take("SHORT"):
         side = "short"
     sized, named, guarded = said.sizing, r.i, said.guards.made()
-    r.take("HAPPENS") if verb.text.endswith(
-        ("entries", "entry", "signal", "trades")
-    ) else None  # long entries happen on …
+    titled = verb.text.endswith(("entries", "entry", "signal", "trades"))  # long entries happen on …
+    r.take("HAPPENS") if titled else None
     _object(r, said, first)
     if r.at(",", "COLON") and (r.at("MONEY", ahead=1) or (r.at("NUM", ahead=1) and r.at("DOLLARS", ahead=2))):
         r.take(",", "COLON")  # DCA into VTI, $100 every week
@@ -254,16 +253,16 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
         when = _bare_rule(r)
         when = meant(r, when) if when is not None else None
     _object(r, said, first)
-    provided = (before or when) is not None and r.peek(1).text in _PROVISOS  # every week put …, provided …
-    r.take(",") if provided else None
+    r.take(",") if (before or when) and r.peek(1).text in _PROVISOS else None  # every week put …, provided …
+    after = r.at("AFTER") and when is not None and not is_dated(when)
     late = when_said(r, said)
+    if after and late is not None and not is_dated(late):
+        raise r.ask("how long before may that have been?", ["it closes up after 3 down days"], r.i - 1)
     r.take("ONLY") if r.at("STOP_MARK", "END", ",", ahead=1) and r.peek(-1).kind in ("TIME", *DAYS) else None
     parts = [part for part in (before, when, late) if part is not None]
     if not parts:
-        if verb.kind in ("INVEST",):
-            return said.sizing is not None
-        if not r.at("END", "STOP_MARK", ",", "AND", "USE"):
-            return False  # it may say when, in words that were not read
+        if verb.kind == "INVEST" or not r.at("END", "STOP_MARK", ",", "AND", "USE"):
+            return verb.kind == "INVEST" and said.sizing is not None  # it may say when, in words that were not read
         raise r.ask(
             f"when should it {'sell short' if side == 'short' else 'buy'}?",
             ["buy when RSI drops below 30", "buy every Monday", "buy and hold GOOG"],

@@ -71,7 +71,8 @@ def _measures(rule: Condition, traded: Collection[str]) -> set[Line]:
 
 
 def idle(made: Description) -> bool:
-    """A line that is held against itself: words were taken for what they do not mean."""
+    """A line that is held against itself, or that rises and falls on one bar: words were taken for what they do not
+    mean."""
     plan = made.plan
     if not isinstance(plan, Signals):
         return False
@@ -82,7 +83,9 @@ def _idle(rule: Condition) -> bool:
     if isinstance(rule, (Compare, Cross)):
         return rule.left == rule.right
     parts = rule.parts if isinstance(rule, (AllOf, AnyOf, SomeOf)) else (rule.part,) if isinstance(rule, Not) else ()
-    return any(_idle(part) for part in parts)
+    ways = {(part.line, part.way) for part in parts if isinstance(part, Trend)}
+    torn = isinstance(rule, AllOf) and len({line for line, _ in ways}) < len(ways)
+    return torn or any(_idle(part) for part in parts)
 
 
 def lasts(when: Condition) -> bool:

@@ -251,8 +251,8 @@ def _only(r: Reader, t: Turning) -> bool:
             return False
         r.take("IS")
         made = _positive(r, t) or _beside_line(r) or condition(r)
-        if made is None or not r.at(*_ENDS, ")"):
-            return False
+        if made is None or not r.at(*_ENDS, ")") or r.at("SHARE_IN_CASH", "NOT", "EXCLUDE", "DROPPED", "EXIT", ahead=1):
+            return False  # if its return is negative, leave its share in cash: those that fail
         t.chosen_first = t.chosen_first or chosen
         t.late = t.late or t.rank is not None
         _add(t, made)

@@ -30,6 +30,7 @@ _PLAIN = (
 )  # fmt: skip
 _ENDS = ("STOP_MARK", "COLON", "CLOSE", "EXIT", "STOP", "GIVE_UP", "OPPOSITE", "COVER")
 _SIDES = ("BUY", "LONG", "SHORT", "SELL")
+_MIRRORED = ("OPPOSITE", "EITHER_WAY", "BOTH_CASES", "CHEAP", "DEAR", "INDEPENDENTLY")
 
 
 def _check_sides(r: Reader, names: list[str]) -> None:
@@ -40,6 +41,8 @@ def _check_sides(r: Reader, names: list[str]) -> None:
     done: str | None = None  # what is done with the first instrument
     where: bool | None = None  # whether the measure is high
     ordered = ""  # which of the two came first since the last break
+    ways: set[bool] = set()
+    stances: set[str] = set()
     for n, token in enumerate(r.tokens):
         after = r.tokens[n + 1] if n + 1 < len(r.tokens) else None
         stance = _stance(token, after, names)
@@ -54,15 +57,20 @@ def _check_sides(r: Reader, names: list[str]) -> None:
             high = turn
         if stance:
             done, ordered = stance, ordered or "done"
+            stances.add(stance)
         elif bound:
             where, ordered = high, ordered or "where"
         binds = bound if ordered == "done" else bool(stance)
+        if binds and where is not None:
+            ways.add(where)
         if binds and done is not None and where is not None and (done == "sell") != where:
             raise r.ask(
                 "a pair sells its first instrument where the ratio is high, and buys it where it is low",
                 ["name the two in the other order, as the ratio is taken"],
                 n,
             )
+    if len(ways) == len(stances) == 1 and not any(token.kind in _MIRRORED for token in r.tokens):
+        raise r.ask("a pair goes both ways: only this one is named", ["and the other way round below"], 0)
 
 
 def _turned(tokens: list[Token], n: int) -> bool | None:
@@ -242,7 +250,7 @@ def _size(r: Reader, found: dict[str, float], first: int) -> bool:
         r.skip("ITS", "CURRENT")
         equity = r.take("EQUITY") is not None and equity
         r.take("IN", "ON", "PER", "TO", "FOR")
-        each = r.take("LEG", "INDEPENDENTLY") is not None
+        each = r.take("LEG", "INDEPENDENTLY", *(("PER_TRADE",) if r.peek().text == "in each" else ())) is not None
         if not each and r.take("EVERY"):
             each = r.take("SYMBOL", "LEG", "SIDE", "STOCKS") is None or True
         if not each or not (equity or r.peek(-1).kind in ("LEG", "INDEPENDENTLY")):
@@ -275,7 +283,10 @@ def _value(r: Reader) -> Token | None:
         if r.take("AND") and r.take("OR") and r.take("MINUS") and (number := r.take("NUM")) is not None:
             attempt.keep()
             return number
-    return r.take("NUM")
+    number = r.take("NUM")
+    if number is not None and r.at("OR", "AND", "SLASH") and r.at("NUM", ahead=1) and r.peek(1).value == -number.value:
+        r.take_all(r.peek().kind, "NUM")  # past +2 or -2
+    return number
 
 
 def _pair_number(r: Reader, found: dict[str, float], first: int) -> bool:
@@ -296,9 +307,7 @@ def _pair_number(r: Reader, found: dict[str, float], first: int) -> bool:
         elif number is None:
             return False
         else:
-            value = abs(number.value)
-            if r.at("AND") and r.peek(1).kind == "NUM" and r.peek(1).value == -number.value:
-                r.take_all("AND", "NUM")  # between -0.5 and 0.5
+            value = abs(number.value)  # between -0.5 and 0.5
         if r.at("BAR", "DAY", "WEEK", "MONTH", "YEAR", "PERCENT", "DOLLARS"):
             return False
         r.take("STDEV")

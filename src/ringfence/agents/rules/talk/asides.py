@@ -60,7 +60,7 @@ _AGAIN = (
 _ASKED = frozenset(
     {
         "WHEN", "NOT", "BUY_AND_HOLD", "AGAINST", "RISES", "FALLS", "POSITIVE", "PREVIOUS", "WHICHEVER", "USE", "EVERY",
-        "RANKED", "THEN", "TOP", "BOTTOM", "HIGHEST", "LOWEST", "REST", "TRUE", "PER_TRADE",
+        "RANKED", "THEN", "TOP", "BOTTOM", "HIGHEST", "LOWEST", "REST", "TRUE", "PER_TRADE", "ANYTHING",
     }
 )  # fmt: skip
 
@@ -260,6 +260,8 @@ def _repeats(tokens: Sequence[Token], heading: _Part) -> bool:
 def _measures(tokens: Sequence[Token], heading: _Part) -> bool:
     """Money: $5,000. Risk: 1 %. What the number is of."""
     after = tokens[heading.last + 1].kind if heading.last + 1 < len(tokens) else ""
+    if [t.kind for t in tokens[heading.last + 1 : heading.last + 4]] == ["NUM", "PERCENT", "SYMBOL"]:
+        return False  # a permanent-type portfolio: 25 % SPY, …
     sizes = ("EQUITY", "RISK", "POSITION", "SHARES", "LOSS", "GAIN", "AMOUNT")
     return after in ("NUM", "MONEY") and any(t.kind in sizes for t in tokens[heading.first : heading.last])
 
@@ -380,9 +382,8 @@ def _rest(tokens: Sequence[Token], colon: int, kept: set[int]) -> bool:
 def _spans(tokens: Sequence[Token], part: _Part, keeps: set[int], text: str) -> Iterator[str]:
     """The words between what is kept."""
     start = tokens[part.first - 1].end if part.first else 0
-    for token in sorted(
-        (tokens[n] for n in keeps), key=lambda kept: kept.start
-    ):  # recast, they may have changed places
+    in_order = sorted((tokens[n] for n in keeps), key=lambda kept: kept.start)  # recast, they may have changed places
+    for token in in_order:
         said = text[start : token.start].strip(" ,\n")
         if re.search(r"\w", said):
             yield said

@@ -117,7 +117,8 @@ ASKING = re.compile(
     r"thanks?|thx|cheers|sorry|i hope|hope|i am not|i'm not|no idea|not sure|i don't (?:know|code|program)|"
     r"i do(?:nt| not) know|my english|english is not|good (?:luck|morning|evening|afternoon|day)|"
     r"(?:i|we)(?:'d| would)? (?:be|am|are) (?:very |so |most )?(?:grateful|glad|happy|curious|interested)|i wonder|"
-    r"(?:i|we)(?:'d| would)? (?:like|want|need|love) (?:to )?(?:see|know|get|have|find|understand)|"
+    r"(?:(?:i|we)(?:'d| would)? )?(?:just )?(?:like|want|wanted|need|love) (?:to )?"
+    r"(?:see|know|get|have|find|understand)|"
     r"best regards|kind regards|regards|appreciate|looking forward|have a)\b"
 )
 PERSONAL = re.compile(

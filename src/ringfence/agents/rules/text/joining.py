@@ -58,6 +58,12 @@ _BEGINS = (
 )
 
 
+_THOUSANDS = {
+    "thousand": 1_000, "grand": 1_000, "lakh": 100_000, "lakhs": 100_000, "lac": 100_000, "lacs": 100_000,
+    "million": 1_000_000, "crore": 10_000_000, "crores": 10_000_000,
+}  # fmt: skip
+
+
 def numbers(tokens: list[Token]) -> list[Token]:
     """Number words side by side are one number: two hundred, twenty five. A dash between a number and a word goes."""
     made: list[Token] = []
@@ -74,6 +80,10 @@ def numbers(tokens: list[Token]) -> list[Token]:
                 continue
         if token.kind == "AND" and last is not None and _hundreds(tokens, n, last):
             continue
+        if last is not None and last.kind in ("NUM", "MONEY") and token.text in _THOUSANDS and _digits(last):
+            value = last.value * _THOUSANDS[token.text]
+            made[-1] = replace(last, text=f"{last.text.strip()} {token.text}", end=token.end, value=value)
+            continue  # 1 lakh rupees, $1.5 million
         if (
             last is not None
             and last.kind == token.kind == "NUM"
@@ -101,6 +111,10 @@ def _hundreds(tokens: list[Token], n: int, last: Token) -> bool:
 
 def _worded(token: Token) -> bool:
     return token.text.split()[-1] in NUMBER_WORDS
+
+
+def _digits(token: Token) -> bool:
+    return token.text.strip()[-1:].isdigit()
 
 
 def wholes(tokens: list[Token]) -> list[Token]:

@@ -72,7 +72,7 @@ def _element(said: str) -> _Element:
 
 def recast(tokens: Sequence[Token]) -> list[Token]:
     """The same in the plain words that the grammar has rules for."""
-    made = _same_index(tokens)
+    made = _same_index(_defined(tokens))
     for elements, becomes in _rules():
         present = {"END", *(token.kind for token in made)}
         if any(not element.optional and element.kinds.keys().isdisjoint(present) for element in elements):
@@ -87,6 +87,35 @@ def recast(tokens: Sequence[Token]) -> list[Token]:
             new = [_made(made, taken, one, (n, end)) for one in becomes if not one.isdigit() or int(one) in taken]
             made[n:end] = new
             n += len(new)
+    return made
+
+
+_DEFINED = ("SMA", "EMA", "WMA", "RSI", "ROC", "ATR", "ADX", "CCI", "MFI")
+
+
+def _defined(tokens: Sequence[Token]) -> list[Token]:
+    """Fast = EMA(10), slow = EMA(30). Long when fast crosses above slow: what the words stand for, in their place."""
+    made = list(tokens)
+    n = 0
+    while n < len(made):
+        kinds = [token.kind for token in made[n : n + 7]]
+        meant = made[n + 2 : n + 6]
+        named = kinds[:2] in (["UNKNOWN", "EQUALS"], ["UNKNOWN", "IS"]) and kinds[3:6] == ["(", "NUM", ")"]
+        again = any(token.kind == "UNKNOWN" and token.text == made[n].text for token in made[n + 6 :])
+        if not (named and again and meant[0].kind in _DEFINED and kinds[6:] in ([","], ["STOP_MARK"], ["AND"])):
+            n += 1
+            continue
+        word = made[n].text
+        first = n - 1 if n and made[n - 1].text in ("define", "defined", "where") else n
+        later = made[n + 7 :]
+        made[first:] = [
+            one
+            for token in later
+            for one in (
+                [replace(part, start=token.start, end=token.end) for part in meant] if token.text == word else [token]
+            )
+        ]
+        n = first
     return made
 
 

@@ -33,6 +33,7 @@ _NO_TICKERS = frozenset({
     "hft", "very", "must", "just", "never", "simple", "idea", "always", "big", "best", "this", "that", "too", "also",
     "more", "less", "rule", "fx", "forex", "nyse", "utc", "gmt", "cagr", "roi", "ibkr",
     "etfs", "title", "setup", "strict", "my", "please", "basic", "easy", "demo", "test", "hello", "hi",
+    "di", "nse", "bse", "lse", "ohlc", "pnl", "ytd", "est", "ist", "ath",
 })  # fmt: skip
 _NAMES = "rsi|sma|ema|wma|ma|atr|adx|cci|roc|mfi|vwap|bb|macd|mom"
 _COUNTED = "tp|sl|top|day|bar|week|vol|stop|target|level|rule|step|ex|leg|entry|exit|q|r|di|williams|stoch|hma|don|kc"
@@ -221,7 +222,7 @@ def _value(text: str) -> float:
 
 
 def _money(text: str) -> float:
-    digits = re.sub(r"[^\d.]", "", text)
+    digits = re.sub(r"^[^\d]+|[^\d.]", "", text)  # Rs. 500 is no 0.5
     factor = 1000 if text.endswith("k") else 1_000_000 if text.endswith("m") else 1
     return _value(digits) * factor
 
@@ -254,6 +255,7 @@ def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
             made.append(_join(words[i : i + taken], kind))
             i += taken
             continue
+        token = replace(token, kind="word") if _prefix(words, i) else token
         made.append(_single(token, known, called=bool(made) and _asks_ticker(made)))
         i += 1
     return recast(signs(arrows(numbers(appositions(weighted(wholes(made)))))))
@@ -264,6 +266,13 @@ def _after_order(token: Token, made: list[Token]) -> bool:
     before = [one.kind for one in made[-2:]]
     ordered = before[-1:] and before[-1] in ("BUY", "HOLD", "SHORT", "SHARES", "SELL", "COVER")
     return token.kind == "Name" and bool(ordered or before == ["SHARES", "OF"])
+
+
+def _prefix(words: list[Token], i: int) -> bool:
+    """E-mini, T-bills: a letter of a word, and no ticker."""
+    letter, rest = words[i], words[i + 1 : i + 3]
+    bound = len(rest) == 2 and rest[0].kind == "DASH" and rest[1].kind == "word" and len(letter.text) == 1
+    return bound and letter.end == rest[0].start and rest[0].end == rest[1].start
 
 
 def _paid(tokens: list[Token]) -> list[Token]:
