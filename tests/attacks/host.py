@@ -18,6 +18,7 @@ from tests.attacks import containers
 T = TypeVar("T")
 
 JAIL_UID = 0x70000000  # jailed programs run under uids from here on when the supervisor is root
+Everybody = tuple[dict[int, int], dict[int, str]]  # the parent of each process, and its "uid state name"
 # A container engine that was started for the tests may hang below this process; it is none of what they look for.
 ENGINE = ("dockerd", "containerd", "containerd-shim", "runc", "exe")
 
@@ -35,12 +36,13 @@ class Host:
 
     @classmethod
     def now(cls) -> Host:
-        below = descendants()
-        inside = contained(below)
+        everybody = _everybody()
+        below = descendants(everybody=everybody)
+        inside = contained(below, everybody)
         found = containers.present()
         return cls(
             processes=below,
-            cgroups=frozenset(cgroups()),
+            cgroups=frozenset(cgroups(below)),
             mounts=frozenset(_mounts()),
             files=frozenset(_files()),
             ipc=frozenset(_ipc()),
@@ -107,9 +109,9 @@ def _pause() -> float:
     return 0.15 if containers.is_watched() else 0.02
 
 
-def descendants(root: int | None = None) -> dict[int, str]:
+def descendants(root: int | None = None, everybody: Everybody | None = None) -> dict[int, str]:
     """Every process below `root` (this process), as pid -> "uid state name"."""
-    parents, about = _everybody()
+    parents, about = everybody or _everybody()
     mine = {root or os.getpid()}
     while grown := {pid for pid, parent in parents.items() if parent in mine and not _is_engine(about[pid])} - mine:
         mine |= grown
@@ -121,20 +123,20 @@ def _is_engine(about: str) -> bool:
     return uid == "0" and name.startswith(ENGINE)
 
 
-def contained(below: dict[int, str] | None = None) -> dict[int, str]:
+def contained(below: dict[int, str] | None = None, everybody: Everybody | None = None) -> dict[int, str]:
     """Every process in a container of ours, or of a process below us: the engine is their parent, not we."""
     owners = {os.getpid(), *(descendants() if below is None else below)}
-    return running_as(containers.uids(owners))
+    return running_as(containers.uids(owners), everybody)
 
 
-def running_as(uids: list[range]) -> dict[int, str]:
+def running_as(uids: list[range], everybody: Everybody | None = None) -> dict[int, str]:
     if not uids:
         return {}
-    _, about = _everybody()
+    _, about = everybody or _everybody()
     return {pid: what for pid, what in about.items() if any(int(what.split()[0]) in span for span in uids)}
 
 
-def _everybody() -> tuple[dict[int, int], dict[int, str]]:
+def _everybody() -> Everybody:
     """The parent of every process, and "uid state name"."""
     parents: dict[int, int] = {}
     about: dict[int, str] = {}
@@ -206,9 +208,15 @@ class Watch(Generic[T]):
         assert self.seen, "the watch saw nothing: the run was too short"
 
 
-def cgroups() -> Iterator[str]:
+def cgroups(below: dict[int, str] | None = None) -> Iterator[str]:
     """Cgroups named after us, under every controller, but for those that another living supervisor owns."""
-    others = {group for owner, groups in _blocks() if _is_other(owner) for group in groups}
+    ours = {os.getpid(), *(descendants() if below is None else below)}
+    others = {
+        group
+        for owner, groups in _blocks()
+        if owner not in ours and Path(f"/proc/{owner}").exists()
+        for group in groups
+    }
     for mount in sorted(_cgroup_mounts()):
         for top, folders, _ in os.walk(mount):
             if not os.path.basename(top).startswith("ringfence"):
@@ -226,10 +234,6 @@ def _blocks() -> Iterator[tuple[int, list[str]]]:
         except (OSError, ValueError):
             continue  # just made, or just given back
         yield noted["pid"], noted["groups"]
-
-
-def _is_other(pid: int) -> bool:
-    return pid != os.getpid() and Path(f"/proc/{pid}").exists() and pid not in descendants()
 
 
 def _cgroup_mounts() -> Iterator[str]:
