@@ -24,8 +24,8 @@ from tests.attacks.canary import Canary
 from tests.attacks.host import Host
 
 QUICK = Limits(wall_seconds=3.0, memory_mb=128, processes=32, disk_mb=8)
-SLACK_SECONDS = 3.0  # over the wall limit, for a noisy machine; the kill itself takes milliseconds
-MAKING_SECONDS = 7.0  # for a container that has to be made first, because no parked one is of the job's shape
+SLACK_SECONDS = 10.0  # over the wall limit, for a noisy machine; the kill itself takes milliseconds
+MAKING_SECONDS = 15.0  # for a container that has to be made first, because no parked one is of the job's shape
 PARK_SECONDS = 60.0
 REPEATS = {"native": 3, "docker": 1}  # where an attack tries its luck more than once
 # A container is dear: beside a docker sandbox one session stays open, and is the neighbour of every attack.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from ringfence import Job, Outcome
 from ringfence.sandbox import Sandbox
+from ringfence.sandbox.job import Cancel
 
 
 @dataclass
@@ -19,17 +20,19 @@ class Background:
     job: Job
     started: threading.Event = field(default_factory=threading.Event)
     outcomes: list[Outcome] = field(default_factory=list)
+    cancel: Cancel = field(default_factory=Cancel)
 
     def __post_init__(self) -> None:
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
     def _run(self) -> None:
-        self.outcomes.append(self.sandbox.run(self.job, on_output=lambda *_: self.started.set()))
+        self.outcomes.append(self.sandbox.run(self.job, on_output=lambda *_: self.started.set(), cancel=self.cancel))
         self.started.set()
 
     def join(self) -> Outcome:
         self._thread.join()
+        self.cancel.close()
         assert self.outcomes, "the run raised instead of ending"
         return self.outcomes[0]
 
@@ -40,7 +43,7 @@ def beside(sandbox: Sandbox, *jobs: Job) -> Iterator[list[Background]]:
     runs = [Background(sandbox, job) for job in jobs]
     try:
         for run in runs:
-            assert run.started.wait(15), "the background run did not start"
+            assert run.started.wait(45), "the background run did not start"
         yield runs
     finally:
         for run in runs:

@@ -101,7 +101,7 @@ class Host:
 
 def _patience() -> float:
     """How long a pool may take to tidy up and refill: an engine takes its time to remove a container."""
-    return 30.0 if containers.is_watched() else 5.0
+    return 30.0 if containers.is_watched() else 20.0
 
 
 def _pause() -> float:

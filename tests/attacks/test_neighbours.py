@@ -152,13 +152,14 @@ def test_many_attackers_at_once(sandbox: Sandbox, canary: Canary) -> None:
 def test_one_client_cannot_drain_the_pool(backend: str, canary: Canary) -> None:
     before = Host.settled()
     with open_sandbox(f"{backend}:profile=plain,park=1") as sandbox:
-        sleeper = Job(code="import time\nprint('go', flush=True)\ntime.sleep(60)", limits=limits(wall_seconds=8.0))
+        sleeper = Job(code="import time\nprint('go', flush=True)\ntime.sleep(60)", limits=limits(wall_seconds=60.0))
         with beside(sandbox, *[sleeper] * 12) as greedy:
-            started = time.monotonic()
             for _ in range(5):
                 assert_serves(sandbox)
-            assert time.monotonic() - started < 7.5, "the other client had to wait for the greedy one"
-        assert {run.outcomes[0].status for run in greedy} == {"timeout"}
+            assert not any(run.outcomes for run in greedy), "the other client had to wait for the greedy one"
+            for run in greedy:
+                run.cancel.set()
+        assert {run.outcomes[0].status for run in greedy} == {"cancelled"}
     before.assert_same_after()
     canary.untouched()
 

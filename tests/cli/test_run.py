@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -187,14 +186,12 @@ def test_a_signal_cancels_the_run_and_shows_what_it_did(plugins: Path, number: s
 def test_a_reader_that_goes_away_ends_the_run_quietly(plugins: Path, words: list[str]) -> None:
     program = script(writes=[["stdout", "x" * 10_000]] * 3, seconds=30 if words else 0.3)
     command = argv("run", "-c", program, "--backend", "scripted", *words)
-    begun = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(plugins)) as process:
         assert process.stdout is not None
         process.stdout.close()
         process.stdout = None
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=25)  # sooner than the program would end
     assert (process.returncode, err) == (141, b"")
-    assert time.monotonic() - begun < 20
 
 
 class TestOnATerminal:
