@@ -63,7 +63,10 @@ class Attack:
     files: Mapping[str, bytes] = field(default_factory=dict)
 
     def job(self, canary: Canary) -> Job:
-        return Job(code=self.code, inputs={"canary": canary.inputs()}, files=self.files, limits=self.limits)
+        """With time enough for a busy machine, unless that it runs out is what is looked at."""
+        wall = self.limits.wall_seconds if "timeout" in self.expect else max(self.limits.wall_seconds, 30.0)
+        limits = replace(self.limits, wall_seconds=wall)
+        return Job(code=self.code, inputs={"canary": canary.inputs()}, files=self.files, limits=limits)
 
 
 def limits(**changes: float) -> Limits:

@@ -10,7 +10,7 @@ import pytest
 from ringfence import Outcome
 from ringfence.sandbox.outcome import Status
 
-from tests.attacks.attack import QUICK, Attack, limits
+from tests.attacks.attack import Attack, limits
 from tests.attacks.cells import cells
 
 Contain = Callable[[Attack], Outcome]
@@ -19,7 +19,7 @@ Contain = Callable[[Attack], Outcome]
 def sound(outcome: Outcome) -> None:
     json.dumps(outcome.to_json(), allow_nan=False)
     assert outcome.reason.isprintable(), repr(outcome.reason)
-    assert 0 < outcome.usage.wall_ms < 1000 * QUICK.wall_seconds
+    assert 0 < outcome.usage.wall_ms < 1000 * outcome.limits.wall_seconds
 
 
 CRASHES: dict[str, tuple[Status, ...]] = {
