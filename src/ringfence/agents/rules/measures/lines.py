@@ -22,8 +22,10 @@ from ringfence.agents.rules.measures.settings import (
 )
 from ringfence.agents.rules.measures.worded import named_once
 from ringfence.agents.rules.reader import UNITS, Reader, minutes, period
+from ringfence.agents.rules.text.tokens import Token
 from ringfence.trade.description.catalogue import KINDS, PRICES, SOURCED, usual_line
 from ringfence.trade.description.echo import BEFORE_THIS_BAR
+from ringfence.trade.description.lines import lines_of
 from ringfence.trade.description.model import Line
 
 _DIRECTIONAL = ("adx", "plus_di", "minus_di")  # of one period, unless each has its own
@@ -169,7 +171,17 @@ def _by_name(r: Reader, given: int | None, against: Line | None, side: str) -> L
     if edge is not None:
         return edge
     token = r.take(*COLUMNS) if given is None else None
+    if token is not None and token.kind in ("HIGH", "LOW"):
+        _that_high(r, token)
     return Line(name=COLUMNS[token.kind]) if token is not None else None
+
+
+def _that_high(r: Reader, token: Token) -> None:
+    """10 % below its 60-day high …, until it is back at that high: of then, of now, or of the bar? It is asked."""
+    before = r.peek(-2) if r.i > 1 else token
+    again = before.kind in ("RETURNS", "REACHES", "TO") or token.start - before.end == len(" that ")
+    if again and any(one.name in ("highest", "lowest") for one in lines_of(r.entry)):
+        raise r.ask(f"which {token.text} is that?", [f"the 20-day {token.text}", f"yesterday's {token.text}"], r.i - 1)
 
 
 def _simple(r: Reader, kind: str, given: int | None, text: str) -> Line:

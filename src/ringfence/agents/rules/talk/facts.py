@@ -95,7 +95,7 @@ _CASH = tuple(
 )
 # Before anything is read: what somebody has is not what goes into each trade.
 _OWNED = re.compile(
-    rf"\b(?:(?:i|we)(?:'ve|\s+have)(?:\s+got)?(?:\s+about|\s+around)?|my\s+(?:budget|savings)\s+(?:is|are)|"
+    rf"\b(?:take\s+(?:my|our)(?=[^.;]*\sand\s)|(?:i|we)(?:'ve|\s+have)(?:\s+got)?(?:\s+about|\s+around)?|my\s+(?:budget|savings)\s+(?:is|are)|"
     rf"(?:with\s+)?a\s+budget\s+of)\s+(?P<m>{_SUM})(?:\s+(?:in\s+(?:cash|savings|my\s+account)|saved|to\s+\w+(?:\s+with)?))?"
     rf"(?!\s*(?:per|each|every|a\s+month|a\s+week)\b)",
     re.IGNORECASE,
@@ -132,9 +132,13 @@ _ZONE = re.compile(
 )
 
 
+_YEARS = (
+    r"(?:[1-9]\d|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
+    r"(?:[\s-](?:one|two|three|four|five|six|seven|eight|nine))?)"
+)
 _AGE = re.compile(
-    r"\b(?:i\s+am|i'm|we\s+are|we're)\s+(?:now\s+)?[1-9]\d(?=\s*(?:$|[,.!;]|and\b(?!\s*[\d$])|(?:with|so)\b(?!\s*[\d$])))|"
-    r"\b(?:(?:i\s+am|i'm)\s+)?(?:(?:as|for)\s+)?(?:an?\s+)?[1-9]\d[\s-]years?[\s-]olds?\b",
+    rf"\b(?:i\s+am|i'm|we\s+are|we're)\s+(?:now\s+)?{_YEARS}(?=\s*(?:$|[,.!;]|and\b(?!\s*[\d$])|(?:with|so)\b(?!\s*[\d$])))|"
+    rf"\b(?:(?:i\s+am|i'm)\s+)?(?:(?:as|for)\s+)?(?:an?\s+)?{_YEARS}[\s-]years?[\s-]olds?\b",
     re.IGNORECASE,
 )
 

@@ -64,6 +64,7 @@ CLOSING = re.compile(
     r"|(?:yes,? )?(?:yes|i know|we know|of course)(?:,? i know)?(?: i know)?"
     r"|how (?:would|did|does|do|has|will) (?:that|this|it|they) (?:have )?"
     r"(?:done?|perform(?:ed)?|work(?:ed)?|fared?|look(?:ed)?)(?: over time| historically| so far)?"
+    r"|what (?:does|do|would|will) (?:she|he|i|we|they|it|one) end up with"
     r"|(?:(?:it's )?as )?simple as that|end of story|done|easy(?: enough| peasy)?|voila|enjoy|good luck|keep it simple"
     r"|(?:there (?:is|are) )?(?:no|not any) (?:other|more|further|additional|extra) "
     r"(?:rules?|conditions?|filters?|requirements?|bells and whistles|indicators?|tricks?)"
@@ -119,14 +120,16 @@ ASKING = re.compile(
     r"(?:i|we)(?:'d| would)? (?:be|am|are) (?:very |so |most )?(?:grateful|glad|happy|curious|interested)|i wonder|"
     r"(?:(?:i|we)(?:'d| would)? )?(?:just )?(?:like|want|wanted|need|love) (?:to )?"
     r"(?:see|know|get|have|find|understand)|"
-    r"best regards|kind regards|regards|appreciate|looking forward|have a)\b"
+    r"best regards|best wishes|best(?=, ?\w+$)|all the best|yours|sincerely|warm regards|kind regards|regards|"
+    r"appreciate|looking forward|have a)\b"
 )
 PERSONAL = re.compile(
     r"\b(?:i|i'm|im|i've|i'd|me|my|we|we're|our|you|your|thanks?|thx|cheers|please|pls|sorry|hope|hello|hi|hey|"
     r"regards|help|appreciate|teacher|student|students|beginner|newbie)\b"
 )
 GREETED = re.compile(
-    r"(?:hi|hello|hey|dear|good|as an?|for (?:my|our|a|an|the)|i|we|my|i'm|im|we're|sorry|new here|ok|okay)\b"
+    r"(?:to (?:illustrate|show|demonstrate|teach|explain|learn|practise|practice)|"
+    r"hi|hello|hey|dear|good|as an?|for (?:my|our|a|an|the)|i|we|my|i'm|im|we're|sorry|new here|ok|okay)\b"
 )
 # I am retired and I would like …: there what was said of oneself ends.
 LEADS_ON = re.compile(r"and (?:i|we)(?:'d| would| want| wish| just| need| like)\b", re.IGNORECASE)

@@ -157,6 +157,9 @@ _PER_PERIOD = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "quarter": 
 
 def _is_sum(tokens: list[Token], n: int) -> bool:
     """invest 1000 in SPY: a number that is put into something is money."""
+    kinds = [tokens[k].kind if k < len(tokens) else "STOP_MARK" for k in (n - 1, n + 1)] if n else []
+    if tokens[n].kind == "NUM" and tokens[n].text[-1:] in ("k", "K") and kinds and kinds[1] in (",", "STOP_MARK"):
+        return kinds[0] in (",", "STOP_MARK", "SLASH")  # …, stop 6 %, 5k
     if tokens[n].kind != "NUM" or tokens[n].value < 10 or not n or tokens[n - 1].kind not in ("INVEST", "DCA"):
         return False
     after = tokens[n + 1] if n + 1 < len(tokens) else None

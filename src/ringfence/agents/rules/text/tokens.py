@@ -40,7 +40,7 @@ _COUNTED = "tp|sl|top|day|bar|week|vol|stop|target|level|rule|step|ex|leg|entry|
 _PATTERN = re.compile(
     rf"""
       (?P<LATIN>(?i:\bi\.\s?e\.|\be\.\s?g\.|\bi\.e\b|\be\.g\b),?)
-    | (?P<LISTED>\b\d{{4,6}}\.[A-Z]{{1,2}}\b | \b3M(?=\s(?:when|whenever|if|once|stock|shares)\b))
+    | (?P<LISTED>\b\d{{4,6}}\.[A-Z]{{1,2}}\b | \b3M(?=\s(?:when|whenever|if|once|stock|shares)\b|\s\(MMM))
     | (?P<TIME>\d{{1,2}}:\d{{2}}(\s*[ap](?:m\b|\.m\b\.?))? | \d{{1,2}}\s*[ap]m\b)
     | (?P<MONEY>(?:[$€£₹¥]|(?:Rs\.?|INR|USD|EUR|GBP|US\$)(?=\s?\d))\s*\d[\d,]*(\.\d+)?\s*([kK]|mm?|M)?\b)
     | (?P<WITH>(?i:w/o?)(?=[\s\d]))
@@ -56,7 +56,8 @@ _PATTERN = re.compile(
     | (?P<PAIRED>[A-Z]{{1,10}}[.\-][A-Z]{{1,5}}\b(?!-)
         | (?!(?i:{_NAMES}|{_COUNTED})\d)[A-Z]{{2,6}}\d{{1,3}}(?:\.[A-Z]{{1,2}})?\b
         | \^[A-Z]{{2,6}}\b | [A-Z0-9]{{1,6}}=[FX]\b
-        | [A-Z]{{2,6}}/(?:{_QUOTES})\b)
+        | [A-Z]{{2,6}}/(?:{_QUOTES})\b
+        | (?:{_COIN_CODES})-(?:usdt?|usdc|eur)\b)
     | (?P<NAMED>(?i:({_NAMES})(?=\d)|(?<=\d)x(?=atrs?\b)))
     | (?P<WORD>[A-Za-zÀ-ÖØ-öø-ÿ]+('[A-Za-z]+)?)
     | (?P<SMILE>(?<=\s)[:;]-?[)(DP](?=\s|$) | [\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]+)
@@ -178,7 +179,7 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
     if kind == "MARK" or found in _MARKS:
         return [one(_MARKS[found])]
     if kind in ("PAIRED", "LISTED", "FRAME", "INDEX"):
-        text = found.upper() if kind == "FRAME" else "MMM" if found == "3M" else found
+        text = found.upper() if kind == "FRAME" or found.islower() else "MMM" if found == "3M" else found
         return [one({"PAIRED": "SYMBOL", "LISTED": "SYMBOL", "INDEX": "CANNOT_INDEX"}.get(kind, kind), text=text)]
     if kind == "ODD":
         return [one("UNKNOWN")]
