@@ -14,11 +14,12 @@ from ringfence.agents.rules.kinds import kinds_of_plan
 from ringfence.agents.rules.measures.frames import stated
 from ringfence.agents.rules.measures.operands import all_named
 from ringfence.agents.rules.measures.own_settings import one_indicator
-from ringfence.agents.rules.objections import guards_unfit, sides_unfit, size_unfit
+from ringfence.agents.rules.objections import guards_unfit, points_apart, sides_unfit, size_unfit
 from ringfence.agents.rules.orders.collected import Collected
 from ringfence.agents.rules.orders.remarks import not_so
 from ringfence.agents.rules.orders.sides import contradicted, filtered
 from ringfence.agents.rules.orders.size_led import without_whole
+from ringfence.agents.rules.orders.stances import announced_flips
 from ringfence.agents.rules.orders.statements import statements
 from ringfence.agents.rules.orders.wording import with_length
 from ringfence.agents.rules.plans.complements import ended_by, idle, lasts, no_longer
@@ -153,6 +154,8 @@ def _in_order(
         made = f"it speaks of {unused}, and no rule uses that: say what it is to do"
     if isinstance(made, Description) and idle(made) and echo(made) != text.strip():
         made = "it holds a line against itself, or has it rise and fall on one bar: say what is meant"
+    if isinstance(made, Description) and points_apart(made) and echo(made) != text.strip():
+        made = "two returns cannot be compared by how many points they differ: say which of them is higher"
     if isinstance(made, str):
         return Misread(reason=made, understood=text.strip(), tokens=tuple(tokens))
     if made is None:
@@ -230,7 +233,7 @@ def assemble(r: Reader, said: Collected) -> Description | str:
             said.entries, said.sided = said.sided, []  # buy only on Mondays, sell on Fridays
     if not said.entries and said.ordered and [one.when for one in said.ordered] == said.filters:
         said.entries, said.filters = said.ordered, []
-    if not said.entries:
+    if not said.entries and not announced_flips(r, said):
         if said.exits:
             return (
                 'it says when to sell, and not when to buy: add "buy when …", '

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
 
 from ringfence.agents.rules.orders.collected import Collected
-from ringfence.trade.description.model import Entry, Exit, Guards, RiskCash, RiskPerTrade, Sizing, VolatilityTarget
+from ringfence.trade.description.model import (
+    Beyond,
+    Entry,
+    Exit,
+    Guards,
+    RiskCash,
+    RiskPerTrade,
+    Sizing,
+    VolatilityTarget,
+)
 
 
 def sides_unfit(said: Collected, entries: Sequence[Entry], exits: Sequence[Exit]) -> str:
@@ -50,3 +60,12 @@ def size_unfit(said: Collected, guards: Guards, sizing: Sizing, exits: Sequence[
     if len([e for e in exits if e.portion < 100]) > 1:
         return "only one part can be sold by a rule; give the others a gain, for example sell half at 5 %"
     return ""
+
+
+def points_apart(part: object) -> bool:
+    """Its return is 5 % above that of SPY: percentage points are meant, and not 1.05 times a return."""
+    if isinstance(part, Beyond):
+        return part.line.name == "roc"
+    if isinstance(part, tuple):
+        return any(points_apart(item) for item in part)
+    return is_dataclass(part) and any(points_apart(getattr(part, field.name)) for field in fields(part))

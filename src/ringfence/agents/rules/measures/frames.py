@@ -33,7 +33,7 @@ def stated(tokens: Sequence[Token]) -> str:
             if token.kind in ("NUM", "HOURLY", "FRAME")
             else ""
         )
-        if not frame and alone and token.kind in ("WEEKLY", "MONTHLY"):
+        if not frame and alone and token.text in ("weekly", "monthly"):
             frame = named_bars(r, bare=False)
             frame = frame if r.at(*_ENDS) or (r.at("ON", "FOR", "OF") and r.at("SYMBOL", ahead=1)) else ""
             found += [frame] if frame else []

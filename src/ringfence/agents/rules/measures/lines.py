@@ -7,6 +7,7 @@ from dataclasses import replace
 from ringfence.agents.rules.measures.channels import band, cloud, each_of, extreme
 from ringfence.agents.rules.measures.frames import FRAME_UNITS, coarser, on_chart
 from ringfence.agents.rules.measures.own_settings import PARTS, first_setting, own_setting, place
+from ringfence.agents.rules.measures.recalled import recalled
 from ringfence.agents.rules.measures.scales import plain, scale
 from ringfence.agents.rules.measures.settings import (
     AVERAGES,
@@ -20,7 +21,6 @@ from ringfence.agents.rules.measures.settings import (
     prefix_period,
     settings,
 )
-from ringfence.agents.rules.measures.worded import named_once
 from ringfence.agents.rules.reader import UNITS, Reader, minutes, period
 from ringfence.agents.rules.text.tokens import Token
 from ringfence.trade.description.catalogue import KINDS, PRICES, SOURCED, usual_line
@@ -266,27 +266,12 @@ def _average(r: Reader, given: int | None, against: Line | None) -> Line | None:
         made = Line(name=name, values=(given or 0,), source=source)
         if given is None:
             made = settings(r, made)
-        unsaid = 0 in made.values
-        if unsaid and name == "volume_average":
-            made, unsaid = usual_line(name), False
-        last = next((one for one in (r.right, r.it) if one and one.name in AVERAGES.values()), None)
-        if unsaid and last is not None and token.kind in ("AVERAGE", last.name.upper()):
-            attempt.keep()
-            return last  # back at the average
-        band = next((one for one in (r.right, r.it) if one and one.name == "bollinger"), None)
-        if unsaid and band is not None and token.kind in ("AVERAGE", "SMA"):
-            attempt.keep()
-            return replace(band, name="sma", values=band.values[:1], part="", ago=0)  # the mean that the band is of
-        band = next((one for one in (r.right, r.it) if one and one.name == "keltner"), None)
-        if unsaid and band is not None and token.kind in ("AVERAGE", "EMA"):
-            attempt.keep()
-            return replace(band, part="middle", ago=0)
-        if unsaid and not of_volume and (once := named_once(r, token.kind)) is not None:
-            attempt.keep()
-            return once
-        if unsaid:
-            choices = [f"the {bars}-bar {token.text}" for bars in (20, 50, 200)]
-            raise r.ask(f"which {token.text}?", choices, first)
+        if 0 in made.values:
+            meant = recalled(r, token.kind, name, against)
+            if meant is None:
+                choices = [f"the {bars}-bar {token.text}" for bars in (20, 50, 200)]
+                raise r.ask(f"which {token.text}?", choices, first)
+            made = meant
         attempt.keep()
         return made
 

@@ -39,8 +39,9 @@ def operand(r: Reader, against: Operand | None = None, side: str = "", *, left: 
     if not left and r.at("IT") and (meant := _meant(r, against)) is not None:
         r.take("IT")
         return edge(r, meant, side)
-    if not left and known is not None and r.at("OF") and r.at("SYMBOL", ahead=1):
-        return _of_other(r, known)
+    spoken = r.it if left else known  # AMD's is lower than SMH's
+    if spoken is not None and r.at("OF") and r.at("SYMBOL", ahead=1):
+        return _of_other(r, spoken)
     if not left and known is not None and scale(known) != "price" and r.at("SYMBOL") and r.at(*_OVER, "WHEN", ahead=1):
         return _of_other(r, known)  # is higher than SPY's
     return (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ringfence.trade.description.model import AllOf, Condition, Cross, Signals
+from ringfence.trade.description.model import AllOf, Condition, Cross, InHours, Signals
 
 if TYPE_CHECKING:
     from ringfence.agents.rules.orders.collected import Collected
@@ -154,7 +154,29 @@ def not_so(said: Collected, plan: Signals, instruments: int) -> str:
             "it waits for a new signal, and its rule for buying may still hold after an exit: "
             "say that something crosses, or leave the waiting out"
         )
+    for half in ("mornings", "afternoons"):
+        if half in said.remarks and not all(_within(entry.when, half) for entry in plan.entries):
+            return f'it says {half} only: say the hours, for example "between 10:00 and 12:00"'
     return ""
+
+
+def _within(when: Condition, half: str) -> bool:
+    parts = when.parts if isinstance(when, AllOf) else (when,)
+    told = [part for part in parts if isinstance(part, InHours)]
+    return any(part.end <= "12:00" if half == "mornings" else part.start >= "12:00" for part in told)
+
+
+def half_day(r: Reader, said: Collected) -> bool:
+    """Only trade in the morning: so it must be, by the hours of the rules."""
+    only = r.take("ONLY") is not None
+    r.take("TRADE", "BUY") if r.peek().text in ("trade", "trade in") else None
+    only = r.take("ONLY") is not None or only
+    token = r.take("MORNINGS")
+    only = r.take("ONLY") is not None or only
+    if token is None or not only or not r.at(*_ENDS, ",", "COLON", "AND"):
+        return False
+    said.remarks.add("afternoons" if "afternoon" in token.text else "mornings")
+    return True
 
 
 def _is_event(when: Condition) -> bool:

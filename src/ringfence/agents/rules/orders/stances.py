@@ -140,6 +140,14 @@ def flips(r: Reader, said: Collected) -> bool:
     return _by_flips(r, said, about)
 
 
+def announced_flips(r: Reader, said: Collected) -> bool:
+    """Parabolic SAR on USO, both directions: a heading that is the whole strategy."""
+    about = said.about[0] if len(said.about) == 1 else Line(name="")
+    whole = not said.entries and not said.exits and not said.held and not said.sided
+    turned = about.name in ("supertrend", "parabolic_sar") and (said.two_sided or said.always_in)
+    return whole and turned and _by_flips(r, said, about)
+
+
 def _by_flips(r: Reader, said: Collected, about: Line) -> bool:
     direction = replace(about, part="direction") if about.name == "supertrend" else Line(name="close")
     right = Number(value=0) if about.name == "supertrend" else about

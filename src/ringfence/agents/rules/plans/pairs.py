@@ -163,7 +163,10 @@ def pair(r: Reader) -> Description | None:
     names = _ordered(r.tokens)
     _check_sides(r, names)
     kinds = {token.kind for token in r.tokens}
-    if {"RATIO", "SPREAD"} <= kinds and not _spread_only_as_name(r):
+    runs = zip(r.tokens, r.tokens[1:], r.tokens[2:], strict=False)
+    apart = any((a.kind, b.kind, c.kind) == ("SYMBOL", "MINUS", "SYMBOL") for a, b, c in runs)  # EWA minus EWC
+    kinds |= {"SPREAD"} if apart else set()
+    if {"RATIO", "SPREAD"} <= kinds and not ((logs or not apart) and _spread_only_as_name(r)):
         raise r.ask("the ratio or the spread?", ["by the ratio", "by the spread"], first)
     while not r.at("END"):
         if r.at(*_SIDES) and r.at("RATIO", "SPREAD", "SYMBOL", ahead=1):

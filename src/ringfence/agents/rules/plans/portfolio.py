@@ -16,6 +16,8 @@ _PLAIN = (
     "REBALANCE", "OF", "IN", "EQUITY", "EACH", "IT", "POSITION", "PLEASE", "USE", "FOREVER", "STOCKS", "LONG_ONLY",
     "ALL_IN", "EVERY_SYMBOL", "RETURNS", "BACK",
 )  # fmt: skip
+_TIMES = ("WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY", "HALF_YEARLY", "MONTH_END", "QUARTER_END", "YEAR_END", "EVERY")
+_WHOLE = ("EQUITY", "SIZE")
 _TO = ("OF", "IN", "ON", "TO", "AT", "IS", "COLON", "USE", "FOR", "MOVES", "REACHES", "EQUITY", "INVEST", "HOLD")
 
 
@@ -165,7 +167,7 @@ def _in_title(r: Reader, h: _Holding) -> bool:
             attempt.keep()
             h.weights = shares
             return len(h.said.symbols) == len(shares)
-        if r.at("COLON", "STOP_MARK", ",", "END", "REBALANCE", "USE", "AND") or r.peek(-1).kind in ("EQUITY", "SIZE"):
+        if r.at("COLON", "STOP_MARK", ",", "END", "REBALANCE", "USE", "AND", *_TIMES) or r.peek(-1).kind in _WHOLE:
             attempt.keep()
             h.named = shares
             return True

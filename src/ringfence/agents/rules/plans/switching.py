@@ -146,7 +146,8 @@ def _clause(r: Reader, s: _Switching) -> bool:
     with r.trying() as attempt:
         made: Condition | str | None
         r.skip("DURING", "FOR") if r.at("OTHERWISE", ahead=1) else None
-        if r.take("OTHERWISE") or (s.unless and r.peek().text == "in case" and r.take("WHEN")):
+        then = s.unless and r.peek(-1).kind == "THEN"  # hold SPY unless …, then hold IEF
+        if r.take("OTHERWISE") or then or (s.unless and r.peek().text == "in case" and r.take("WHEN")):
             r.skip(",", "THEN", "TO")
             made, held = "rest", _holding(r, s)
             r.take("INSTEAD") if r.peek().text == "instead" else None

@@ -143,6 +143,7 @@ def _cut(text: str) -> list[Token]:
     made: list[Token] = []
     loud = not re.search(r"[a-z]", text)  # all in capitals: then capitals mark no ticker
     plain = re.sub(r"(?<!-)--(?![->])", " ,", text.translate(_ALIKE))
+    plain = re.sub(r"(?i)\|(z(?:[- ]?score)?)\|", r" \1 ", plain)  # of a pair, which goes both ways
     plain = re.sub(r"(?i)\btl;?dr\b:?", lambda found: " " * len(found[0]), plain)
     plain = re.sub(r"\b([ie])\.([eg])\.", r"\1\2  ", plain, flags=re.IGNORECASE)  # i.e.
     for match in _PATTERN.finditer(plain):
@@ -194,7 +195,8 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
     if low in _SHORT_FORMS:
         return [one("word", text=word) for word in _SHORT_FORMS[low]]
     capital = found.isupper() and not loud
-    if low.endswith("'s"):
+    owner = low.endswith("'s")
+    if owner:
         low, capital = low[:-2], found[:-2].isupper() and not loud
     elif low.endswith("s'"):
         low = low[:-1]
@@ -202,7 +204,7 @@ def _token(kind: str, found: str, start: int, end: int, loud: bool, before: list
         return [one("TIME", text="12:00")]
     if low == "min" and [t.kind for t in before if t.kind != "DASH"][-1:] == ["NUM"]:
         low = "minute"
-    return [one("Word" if capital else "Name" if found[0].isupper() else "word", text=low)]
+    return [one("Word" if capital else "Name" if found[0].isupper() else "word", owner, low)]
 
 
 def _clock(text: str) -> str:
@@ -230,12 +232,13 @@ def _money(text: str) -> float:
 
 def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
     """Phrases of the lexicon become one canonical token each, fillers go, capitals that are left are tickers."""
-    tokens = _paid(bracketed_names(tokens))
+    tokens = _owned(_paid(bracketed_names(tokens)))
     words = [
         t
         for t, after in zip(tokens, [*tokens[1:], None], strict=False)
         if not (t.kind in _WORDS and t.text in lexicon().fillers and t.text not in known)
         or (t.text in _GIVES and after is not None and after.text == "up")
+        or (t.text == "that" and after is not None and after.text == "day")
         or (t.text == "make" and after is not None and after.kind in ("MONEY", "NUM"))
     ]
     made: list[Token] = []
@@ -284,6 +287,18 @@ def _paid(tokens: list[Token]) -> list[Token]:
             made[n - 1] = replace(made[n - 1], text="entry")
         if made[n].text in ("up", "down") and made[n - 1].text in ("i", "am", "im", "we"):
             made[n - 1] = replace(made[n - 1], kind="word", text="position")
+    return made
+
+
+def _owned(tokens: list[Token]) -> list[Token]:
+    """Sell when AMD's is lower: that of AMD, and not AMD."""
+    made: list[Token] = []
+    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        alone = after is not None and lexicon().kinds.get(after.text) in ("IS", "CROSS", "FALLS", "RISES")
+        alone = alone and after is not None and not after.text.endswith("ing")  # Apple's rising: it is
+        if token.value and token.kind in ("Word", "Name") and alone:
+            made.append(replace(token, kind="word", text="of", end=token.start))
+        made.append(token)
     return made
 
 
