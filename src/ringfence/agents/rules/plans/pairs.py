@@ -128,7 +128,7 @@ def _plainer(tokens: list[Token]) -> list[Token]:
             and after[:1] == ["NUM"]
             and (
                 (after[1:] and after[1] in _SIDES)
-                or (before in ("SYMBOL", "SHORT", "OPPOSITE") and _signed(tokens[n + 1]))
+                or (before in ("SYMBOL", "OPPOSITE", *_SIDES) and _signed(tokens[n + 1]))
                 or _sided(tokens, n)
             )
         ):
