@@ -264,6 +264,8 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     entries, exits = timed
     sides = {one.when: one.side for one in said.entries}
     held = [part for part in said.held if not any(ended_by(part, one.when, said.symbols) for one in exits)]
+    if any(_scheduled(part) for part in held):
+        return "it would be in on that day alone, and out on the next: say for example, checked at month end"
     exits = [*exits, *(Exit(side=sides.get(part, "long"), when=no_longer(part)) for part in held)]
     if wrong := sides_unfit(said, entries, exits):
         return wrong

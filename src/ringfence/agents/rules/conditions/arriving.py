@@ -45,7 +45,27 @@ def side_of(entry: Condition | None, line: Line) -> str | None:
                     else None
                 )
             return "above" if way in ("above", "at_least") else "below" if way in ("below", "at_most") else None
-    return None
+    return next((side for part in parts if (side := _beyond(part, line)) is not None), None)
+
+
+def _beyond(part: Condition | None, line: Line) -> str | None:
+    """A 50-day high lies above every average of fifty days or fewer, a low below it."""
+    edge = part.right if isinstance(part, (Compare, Cross)) else None
+    averages = ("sma", "ema", "wma", "vwap")
+    if not isinstance(edge, Line) or line.name not in averages or not line.values or line.values[0] > edge.values[0]:
+        return None
+    way = part.level if isinstance(part, Compare) else part.direction if isinstance(part, Cross) else ""
+    high = edge.name == "highest" or edge.part == "upper"
+    low = edge.name == "lowest" or edge.part == "lower"
+    if high and way in ("above", "at_least"):
+        return "above"
+    return "below" if low and way in ("below", "at_most") else None
+
+
+def only_beside_lines(entry: Condition | None) -> bool:
+    """Whether all that the entry asks is of the price and another line: nothing says that it has fallen or risen."""
+    parts = entry.parts if isinstance(entry, AllOf) else (entry,)
+    return all(isinstance(part, (Compare, Cross)) and isinstance(part.right, Line) for part in parts)
 
 
 def level_reached(entry: Condition | None, line: Line, value: float) -> Level | None:

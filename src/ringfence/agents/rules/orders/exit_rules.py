@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ringfence.agents.rules.conditions.arriving import side_of
+from ringfence.agents.rules.conditions.arriving import only_beside_lines, side_of
 from ringfence.agents.rules.conditions.conditions import all_of, condition, opposite
 from ringfence.agents.rules.conditions.nominals import moved_so
 from ringfence.agents.rules.dates.calendar import DAYS, calendar
@@ -163,6 +163,13 @@ def at_line(r: Reader, side: Side) -> Condition | None:
             return None
         attempt.keep()
         came = side_of(r.entry, made)
+        unsaid = r.entry is None or only_beside_lines(r.entry)
+        if came is None and made.part not in ("upper", "lower") and unsaid:
+            raise r.ask(
+                "is it reached from above or from below?",
+                ["when the close is below the 20-bar EMA", "when the close is above the 20-bar EMA"],
+                r.i - 1,
+            )
         up = made.part == "upper" if made.part in ("upper", "lower") else came == "below" if came else side == "long"
         column = Line(name="high" if up else "low")
         return Compare(left=column, level="at_least" if up else "at_most", right=made)

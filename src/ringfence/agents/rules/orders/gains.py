@@ -89,6 +89,8 @@ def _of_position(r: Reader, first: int, named: Token | None, after: Token | None
     before = {token.kind for token in r.tokens[begin : r.tokens.index(named)]}  # … up 10 % or down 5 %: of one subject
     if before & {"TRADE", "POSITION"} or named.text in ("gain", "gain of", "gains of", "loss of"):
         return True
+    if named.text in ("gained", "gains", "gaining") and not before & {"PRICE", "CLOSE"}:
+        raise r.ask("has the price gained, or the trade?", ["cover at a 5 % profit", "stop loss 5 %"], first)
     return named.text in ("up", "down") and not before & {"IT", "PRICE", "CLOSE", "ITS"}
 
 
