@@ -22,7 +22,7 @@ from ringfence.agents.rules.orders.size_led import without_whole
 from ringfence.agents.rules.orders.stances import announced_flips
 from ringfence.agents.rules.orders.statements import statements
 from ringfence.agents.rules.orders.wording import with_length
-from ringfence.agents.rules.plans.complements import ended_by, idle, lasts, no_longer
+from ringfence.agents.rules.plans.complements import ended_by, idle, lasts, no_longer, one_day
 from ringfence.agents.rules.reader import Question, Reader
 from ringfence.agents.rules.refusals import cannot
 from ringfence.agents.rules.talk.asides import without_talk
@@ -156,6 +156,8 @@ def _in_order(
         made = "it holds a line against itself, or has it rise and fall on one bar: say what is meant"
     if isinstance(made, Description) and points_apart(made) and echo(made) != text.strip():
         made = "two returns cannot be compared by how many points they differ: say which of them is higher"
+    if isinstance(made, Description) and one_day(made) and echo(made) != text.strip():
+        made = "it would be in on that day alone, and out on the next: say for example, checked at month end"
     if isinstance(made, str):
         return Misread(reason=made, understood=text.strip(), tokens=tuple(tokens))
     if made is None:
@@ -264,8 +266,6 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     entries, exits = timed
     sides = {one.when: one.side for one in said.entries}
     held = [part for part in said.held if not any(ended_by(part, one.when, said.symbols) for one in exits)]
-    if any(_scheduled(part) for part in held):
-        return "it would be in on that day alone, and out on the next: say for example, checked at month end"
     exits = [*exits, *(Exit(side=sides.get(part, "long"), when=no_longer(part)) for part in held)]
     if wrong := sides_unfit(said, entries, exits):
         return wrong

@@ -16,12 +16,14 @@ from ringfence.trade.description.model import (
     Condition,
     Cross,
     Description,
+    EveryBars,
     Held,
     InHours,
     InMonths,
     Level,
     Line,
     Not,
+    OnSchedule,
     OnWeekdays,
     Signals,
     SomeOf,
@@ -86,6 +88,19 @@ def _idle(rule: Condition) -> bool:
     ways = {(part.line, part.way) for part in parts if isinstance(part, Trend)}
     torn = isinstance(rule, AllOf) and len({line for line, _ in ways}) < len(ways)
     return torn or any(_idle(part) for part in parts)
+
+
+def one_day(made: Description) -> bool:
+    """Long at month end when …, otherwise flat: bought on the one day of the rule, and sold on the next."""
+    plan = made.plan
+    if not isinstance(plan, Signals):
+        return False
+    dated = {
+        one.when
+        for one in plan.entries
+        if isinstance(one.when, AllOf) and any(isinstance(part, (OnSchedule, EveryBars)) for part in one.when.parts)
+    }
+    return any(isinstance(one.when, Not) and one.when.part in dated for one in plan.exits)
 
 
 def lasts(when: Condition) -> bool:
