@@ -161,6 +161,7 @@ def _made(tokens: list[Token], taken: dict[int, int], one: str, span: tuple[int,
     first, last = tokens[span[0]], tokens[span[1] - 1]
     if ":" in one:  # NUM:2
         kind, _, number = one.partition(":")
-        return replace(first, kind=kind, text=number, value=int(number), end=last.end)
+        value = float(number) if "." in number else int(number)
+        return replace(first, kind=kind, text=number, value=value, end=last.end)
     one, _, text = one.partition("=")
     return replace(first, kind=one, text=text.replace("_", " ") or one.lower(), start=first.start, end=last.end)

@@ -40,7 +40,8 @@ _COUNTED = "tp|sl|top|day|bar|week|vol|stop|target|level|rule|step|ex|leg|entry|
 _PATTERN = re.compile(
     rf"""
       (?P<LATIN>(?i:\bi\.\s?e\.|\be\.\s?g\.|\bi\.e\b|\be\.g\b),?)
-    | (?P<LISTED>\b\d{{4,6}}\.[A-Z]{{1,2}}\b | \b3M(?=\s(?:when|whenever|if|once|stock|shares)\b|\s\(MMM))
+    | (?P<LISTED>\b\d{{4,6}}\.[A-Z]{{1,2}}\b | \b\d[A-Z]{{1,2}}=F\b
+        | \b3M(?=\s(?:when|whenever|if|once|stock|shares)\b|\s\(MMM))
     | (?P<TIME>\d{{1,2}}:\d{{2}}(\s*[ap](?:m\b|\.m\b\.?))? | \d{{1,2}}\s*[ap]m\b)
     | (?P<MONEY>(?:[$€£₹¥]|(?:Rs\.?|INR|USD|EUR|GBP|US\$)(?=\s?\d))\s*\d[\d,]*(\.\d+)?\s*([kK]|mm?|M)?\b)
     | (?P<WITH>(?i:w/o?)(?=[\s\d]))
@@ -334,6 +335,9 @@ def _is_ticker(words: list[Token], i: int, made: list[Token], known: dict[str, s
     if token.kind != "Word" or token.text not in _TICKERS_TOO or not made:
         return False
     after = words[i + 1] if i + 1 < len(words) else None
+    pair = [token.kind for token in words[i + 1 : i + 3]] == ["SLASH", "Word"]
+    if pair and words[i + 2].text not in lexicon().kinds:
+        return True  # MA/V
     beside = len(made) > 1 and made[-2].kind == "SYMBOL" and made[-1].kind in ("SLASH", "AND", ",", "AGAINST", "OR")
     if beside and after is not None and lexicon().kinds.get(after.text) in ("IS", "CROSS", "ABOVE", "BELOW", "MOVES"):
         return False  # an average that crosses
