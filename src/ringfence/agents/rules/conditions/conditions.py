@@ -9,6 +9,7 @@ from ringfence.agents.rules.conditions.connectives import connective, orders
 from ringfence.agents.rules.conditions.nominals import nominal
 from ringfence.agents.rules.conditions.of_each import both_after, of_each, so_many_closes
 from ringfence.agents.rules.conditions.predicates import predicate
+from ringfence.agents.rules.conditions.recency import latest
 from ringfence.agents.rules.dates.calendar import calendar
 from ringfence.agents.rules.measures.frames import frame
 from ringfence.agents.rules.measures.lines import line
@@ -38,6 +39,7 @@ ACTIONS = (
     "ALL_IN", "SIZE", "REST", "ONLY", "ADD_EACH", "ROTATE", "HALF", "THOSE_FOR", "EQUALLY", "LONG_ONLY",
 )  # fmt: skip
 _ON_EACH = ("each of", "each", "each one", "all of", "every one", "each day", "every day")
+_OR_WHEN = ("or when", "or if", "or once", "or whenever")  # another rule, and not another part of the last
 
 
 def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
@@ -52,11 +54,12 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
     if part is None:
         r.i = first
         return None
-    parts, words = [part], []
+    parts, words, apart = [part], [], True
     r.take("TOGETHER", "TOO")
     while (word := connective(r, parts[-1])) is not None:
         with r.trying() as attempt:
             comma = r.take(",") is not None
+            again_when = word != "or" or r.peek().text in _OR_WHEN
             r.take("ONLY") if r.at("ON", "USE", ahead=1) else None
             r.take("AND", "OR", "USE", "WHEN" if word == "while" else "AND") or (
                 r.take("ON") if r.at("VOLUME", ahead=1) else None
@@ -86,6 +89,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
             if joined is None:
                 break  # below 30 for 3 days and then …: how long after?
             attempt.keep()
+            apart = apart and again_when
             r.take("TOGETHER", "TOO")
             if word in ("next", "after"):
                 parts[-1:] = joined
@@ -98,7 +102,16 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
         return None
     if wide is not None and wide.kind == "BOTH" and words[:1] == ["and"] and set(words[1:]) == {"or"}:
         return any_of([all_of(parts[:2]), *parts[2:]])  # both A and B, or C
+    if apart and set(words) == {"and", "or"} and len(words) == len(parts) - 1:
+        return any_of([all_of(group) for group in _groups(parts, words)])  # when A and B, or when C
     return _joined(r, parts, words, first)
+
+
+def _groups(parts: list[Condition], words: list[str]) -> list[list[Condition]]:
+    made = [parts[:1]]
+    for word, part in zip(words, parts[1:], strict=True):
+        made = [*made, [part]] if word == "or" else [*made[:-1], [*made[-1], part]]
+    return made
 
 
 def _either(r: Reader, part: Condition | None) -> Condition | None:
@@ -333,7 +346,9 @@ def _named_cross(r: Reader) -> Line | None:
 
 def opposite(r: Reader, entry: Condition | None, first: int) -> Condition:
     """What "the opposite" of an entry is, where that is clear."""
-    crosses = [part for part in entry.parts if isinstance(part, Cross)] if isinstance(entry, AllOf) else []
+    parts = [latest(part) for part in entry.parts] if isinstance(entry, AllOf) else []
+    entry = entry if entry is None else latest(entry)
+    crosses = [part for part in parts if isinstance(part, Cross)]
     named = _named_cross(r)
     if named is not None:
         whole = [entry] if isinstance(entry, Cross) else []

@@ -39,3 +39,12 @@ def recent(r: Reader, made: Condition) -> Condition:
 
 def _earlier(line: Line, *, bars: int) -> Line:
     return replace(line, ago=line.ago + bars)
+
+
+def latest(made: Condition) -> Condition:
+    """Of a rule that was so on one of the last bars, the one of this bar."""
+    found = made.parts if isinstance(made, AnyOf) else ()
+    for back, part in enumerate(found):
+        if part != map_lines(found[0], partial(_earlier, bars=back)):
+            return made
+    return found[0] if found else made

@@ -118,7 +118,8 @@ def _nth(r: Reader) -> int:
     token = r.take("NTH", "THIRD", "ANOTHER", "QUARTER", "FIFTH", "TENTH", "NUM")
     if token is None:
         return 0
-    number = _ORDINALS.get(token.text, int(token.value) if token.kind == "NUM" and is_ordinal(token.text) else 0)
+    words = token.text.replace(" - ", " ")  # third-last
+    number = _ORDINALS.get(words, int(token.value) if token.kind == "NUM" and is_ordinal(token.text) else 0)
     if number and (r.take_all("TO", "PREVIOUS") or r.take_all("TO", "LAST") or r.take("PREVIOUS")):
         return -number
     return number

@@ -16,7 +16,7 @@ from ringfence.agents.rules.orders.guards import guard
 from ringfence.agents.rules.orders.lasting import after_bars
 from ringfence.agents.rules.orders.leaving import if_unmet, leave
 from ringfence.agents.rules.orders.opening import opening, side_of_verb
-from ringfence.agents.rules.orders.permitted import mark, once_more, within_day
+from ringfence.agents.rules.orders.permitted import any_that, mark, once_more, within_day
 from ringfence.agents.rules.orders.remarks import marks
 from ringfence.agents.rules.orders.sizes import sizing
 from ringfence.agents.rules.plans.complements import no_longer
@@ -119,7 +119,7 @@ def prefixed(r: Reader, said: Collected) -> bool:
     only = r.at("ONLY") or "only" in r.peek().text.split()
     denied = r.at("NOT")  # no trades before 10:00, exit by 15:50
     goes_on = r.i > 1 and r.peek(-1).text == "and" and r.peek(-2).kind not in (",", "STOP_MARK", "COLON")
-    when = _unless_so(r) or when_said(r, said, leading=True)
+    when = _unless_so(r) or any_that(r, said) or when_said(r, said, leading=True)
     bare = when is None
     r.take("IS") if bare and r.at(*NAMES, "IT", ahead=1) else None  # is RSI below 30? Buy
     asked = r.i > 0 and (r.peek(-1).kind == "IS" or r.peek(-1).text in ("and if", "and when"))

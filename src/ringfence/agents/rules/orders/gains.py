@@ -69,7 +69,9 @@ def reached(r: Reader, side: Side, *, listed: bool = False) -> Reached | None:
             first,
         )
     words = {token.kind for token in (named, after) if token is not None}
-    if signed and not words:
+    if signed and side == "short" and words == {"FROM"}:
+        raise r.ask("is that what the trade makes, or what the price does?", ["stop loss 5 %", "target 5 %"], first)
+    if signed and not words - {"FROM"}:  # -4 % from my price
         return Reached(far=far, way="gain" if sign == "+" else "loss")
     ways = [token for token in (named, after) if token is not None and token.kind in _TURNED]
     priced = bool(ways) and not all(token.text in ("up", "down", "gain", "gains") for token in ways)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from ringfence.agents.rules.conditions.conditions import condition
 from ringfence.agents.rules.dates.calendar import calendar
 from ringfence.agents.rules.dates.day_end import only_dated
-from ringfence.agents.rules.orders.collected import Collected
+from ringfence.agents.rules.orders.collected import Collected, whichever
 from ringfence.agents.rules.orders.exit_rules import at_line, rule
 from ringfence.agents.rules.orders.opening import names_side
 from ringfence.agents.rules.plans.complements import lasts
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.text.tokens import Token
-from ringfence.trade.description.model import Exit, InHours, Side
+from ringfence.trade.description.model import Condition, Exit, InHours, Side
 
 _ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
 _NOUNS = ("entries", "trades", "positions", "signals", "new positions", "buy signals", "orders", "setups")
@@ -113,6 +114,18 @@ def within_day(r: Reader) -> bool:
     """short QQQ intraday: where a time is named at which it is out."""
     timed = any(a.kind in ("AT", "BY") and b.kind == "TIME" for a, b in pairwise(r.tokens[r.i :]))
     return timed and r.take("INTRADAY") is not None
+
+
+def any_that(r: Reader, said: Collected) -> Condition | None:
+    """Any of AAPL and MSFT that closes below its lower band gets bought: each of them, by its own."""
+    with r.trying() as attempt:
+        if not r.at("EITHER") or not r.at("SYMBOL", ahead=1) or not whichever(r, said):
+            return None
+        made = condition(r)
+        if made is not None and r.at("THEN", ",", "BUY", "SHORT"):
+            attempt.keep()
+            return made
+    return None
 
 
 def once_more(r: Reader, said: Collected) -> bool:

@@ -50,6 +50,7 @@ def size_led(r: Reader, said: Collected) -> bool:
 def _nothing_else(r: Reader) -> bool:
     """Half the account in KO when …, otherwise nothing: in while it is so."""
     ahead = 1 if r.at(",", "STOP_MARK") else 0
+    ahead += r.at("AND", ahead=ahead)
     return r.at("OTHERWISE", ahead=ahead) and r.at("NOTHING", ahead=ahead + 1)
 
 

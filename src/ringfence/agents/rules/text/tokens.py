@@ -43,7 +43,7 @@ _PATTERN = re.compile(
     | (?P<LISTED>\b\d{{4,6}}\.[A-Z]{{1,2}}\b | \b\d[A-Z]{{1,2}}=F\b
         | \b3M(?=\s(?:when|whenever|if|once|stock|shares)\b|\s\(MMM))
     | (?P<TIME>\d{{1,2}}:\d{{2}}(\s*[ap](?:m\b|\.m\b\.?))? | \d{{1,2}}\s*[ap]m\b)
-    | (?P<MONEY>(?:[$€£₹¥]|(?:Rs\.?|INR|USD|EUR|GBP|US\$)(?=\s?\d))\s*\d[\d,]*(\.\d+)?\s*([kK]|mm?|M)?\b)
+    | (?P<MONEY>(?:[$€£₹¥]|(?:Rs\.?|INR|USD|EUR|GBP|US\$)(?=\s?\d))\s*\d(?:[\d,]*\d)?(\.\d+)?(?:\s*(?:[kK]|mm?|M)\b|\b))
     | (?P<WITH>(?i:w/o?)(?=[\s\d]))
     | (?P<FRAME>(?i:H1|H4|M1|M5|M15|M30|D1|W1)\b)
     | (?P<CASHTAG>\$[A-Za-z]{{1,6}}([.\-][A-Z]{{1,4}})?\b)
