@@ -21,6 +21,9 @@ from ringfence.trade.description.model import (
 def sides_unfit(said: Collected, entries: Sequence[Entry], exits: Sequence[Exit]) -> str:
     if said.kept and exits:
         return "it says never to sell, and when to sell: leave one of them out"
+    apart = {one.side for one in said.entries if one.when in said.held}
+    if any(one.side in apart and one.when not in said.held for one in said.entries):
+        return 'it says while what it is held, and when to buy besides: write "only trade when …" where that is asked'
     if said.long_only and any(e.side == "short" for e in entries):
         return "it says long only, and when to sell short: leave one of them out"
     if "short" in said.left and not any(e.side == "short" for e in entries):

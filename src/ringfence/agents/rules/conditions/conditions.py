@@ -58,8 +58,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
     r.take("TOGETHER", "TOO")
     while (word := connective(r, parts[-1])) is not None:
         with r.trying() as attempt:
-            comma = r.take(",") is not None
-            again_when = word != "or" or r.peek().text in _OR_WHEN
+            comma, told = r.take(",") is not None, r.peek().text
             r.take("ONLY") if r.at("ON", "USE", ahead=1) else None
             r.take("AND", "OR", "USE", "WHEN" if word == "while" else "AND") or (
                 r.take("ON") if r.at("VOLUME", ahead=1) else None
@@ -89,7 +88,7 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
             if joined is None:
                 break  # below 30 for 3 days and then …: how long after?
             attempt.keep()
-            apart = apart and again_when
+            apart = apart and (word != "or" or told in _OR_WHEN)
             r.take("TOGETHER", "TOO")
             if word in ("next", "after"):
                 parts[-1:] = joined
@@ -100,10 +99,9 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
     if shared is None and wide is not None and wide.kind == "EITHER" and "or" not in words and not r.at("OR"):
         r.i = first
         return None
-    if wide is not None and wide.kind == "BOTH" and words[:1] == ["and"] and set(words[1:]) == {"or"}:
-        return any_of([all_of(parts[:2]), *parts[2:]])  # both A and B, or C
-    if apart and set(words) == {"and", "or"} and len(words) == len(parts) - 1:
-        return any_of([all_of(group) for group in _groups(parts, words)])  # when A and B, or when C
+    both = wide is not None and wide.kind == "BOTH" and words[:1] == ["and"] and set(words[1:]) == {"or"}
+    if (apart or both) and {*words} == {"and", "or"} and len(words) == len(parts) - 1:
+        return any_of([all_of(group) for group in _groups(parts, words)])  # when A and B, or when C; both A and B, or C
     return _joined(r, parts, words, first)
 
 
