@@ -79,10 +79,8 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
                 break
             if leaving and r.at("SINCE_ENTRY"):
                 break  # 5 % off its high since entry: a trailing stop
-            if comma and word == "while" and orders(r):
+            if word == "while" and ("or" in words or (comma and orders(r))):
                 break  # buy when …, while above 70, sell
-            if word == "while" and "or" in words:
-                break
             joined = turned_round(parts[-1], another) if word == "next" else [parts[-1], another]
             joined = ran_before(parts[-1], another) if word == "after" else joined
             if joined is None:
