@@ -42,6 +42,7 @@ _VERBS = (
     "REACHES",
 )
 _AVERAGES = ("SMA", "EMA", "WMA")
+_HALVED = ("ATR", "PERCENT", "TIMES", "STDEV", "DAY", "BAR", "WEEK", "MONTH", "YEAR", "HOUR", ",", "STOP_MARK")
 _BEGINS = (
     "IT",
     "RSI",
@@ -215,8 +216,8 @@ def arrows(tokens: list[Token]) -> list[Token]:
         elif (
             (token.kind, token.text) == ("HALF", "half")
             and [t.kind for t in made[-2:]] == ["NUM", "AND"]
-            and after is not None
-            and after.kind in ("ATR", "PERCENT", "TIMES", "STDEV", "DAY", "BAR", "WEEK", "MONTH", "YEAR", "HOUR")
+            and (after is None or after.kind in _HALVED)
+            and (token.start - made[-1].end == len(" a ") or after is None or after.kind not in (",", "STOP_MARK"))
         ):
             whole = made[-2]
             made[-2:] = [replace(whole, end=token.end, value=whole.value + 0.5)]

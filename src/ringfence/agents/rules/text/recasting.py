@@ -72,7 +72,7 @@ def _element(said: str) -> _Element:
 
 def recast(tokens: Sequence[Token]) -> list[Token]:
     """The same in the plain words that the grammar has rules for."""
-    made = _same_index(_defined(tokens))
+    made = _same_span(_same_index(_defined(tokens)))
     for elements, becomes in _rules():
         present = {"END", *(token.kind for token in made)}
         if any(not element.optional and element.kinds.keys().isdisjoint(present) for element in elements):
@@ -132,6 +132,32 @@ def _same_index(tokens: Sequence[Token]) -> list[Token]:
         after = made[number + 1].kind if number is not None and number + 1 < len(made) else "END"
         if number is not None and after in _ENDS and made[number - 1].kind not in _ENDS:
             made[n] = replace(token, kind=named.kind, text=named.text)
+    return made
+
+
+_SPANS = ("WEEK", "MONTH", "QUARTER", "YEAR")
+_SPANNED = ("SMA", "EMA", "WMA", "AVERAGE", "ROC", "MOMENTUM", "HIGH", "LOW")
+
+
+def _same_span(tokens: Sequence[Token]) -> list[Token]:
+    """A 20-week average (140 days) …, below the 20-week average: of as many days again."""
+    made = list(tokens)
+    meant: dict[tuple[str, float, str], tuple[Token, Token]] = {}
+    for n in range(len(made) - 2):
+        count, unit, line = made[n : n + 3]
+        if count.kind != "NUM" or unit.kind not in _SPANS or line.kind not in _SPANNED:
+            continue
+        key = (unit.kind, count.value, line.kind)
+        after = made[n + 3 : n + 8]
+        at = next((k for k, token in enumerate(after) if token.kind == "NUM"), len(after))
+        led = [token.kind for token in after[:at]]
+        days = after[at : at + 2] if led and led[0] in ("(", ",") else []
+        said = all(kind in ("(", ",", "USE", "IS", "IT", "UNKNOWN") for kind in led)
+        if said and len(days) == 2 and days[1].kind in ("DAY", "BAR"):
+            meant.setdefault(key, (days[0], days[1]))
+        elif key in meant:
+            made[n] = replace(count, value=meant[key][0].value, text=meant[key][0].text)
+            made[n + 1] = replace(unit, kind=meant[key][1].kind, text=meant[key][1].text)
     return made
 
 

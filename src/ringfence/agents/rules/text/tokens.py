@@ -73,7 +73,8 @@ _KINDS = (
     "NAMED", "WORD", "SMILE", "MARK", "SPACE", "ODD",
 )  # fmt: skip
 _ALIKE = str.maketrans(
-    {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": ",", "−": "-", "×": "x", "⁄": "/", "‑": "-"}
+    {"{": " ", "}": " "}  # {AAPL, MSFT}
+    | {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": ",", "−": "-", "×": "x", "⁄": "/", "‑": "-"}
 )
 _SHORT_FORMS = {
     "it's": ("it", "is"), "it'll": ("it",), "don't": ("do", "not"), "doesn't": ("does", "not"), "isn't": ("is", "not"),
@@ -85,27 +86,10 @@ _SHORT_FORMS = {
     "that'd": ("that",), "we'd": ("we",), "you're": ("you",), "you've": ("you",), "you'll": ("you",), "he's": ("he",),
 }  # fmt: skip
 # A full stop after these ends no sentence where the next word begins with a small letter or a digit.
-_ABBREVIATED = frozenset(
-    {
-        "excl",
-        "incl",
-        "avg",
-        "vs",
-        "approx",
-        "pct",
-        "std",
-        "dev",
-        "min",
-        "max",
-        "vol",
-        "mins",
-        "hrs",
-        "inc",
-        "co",
-        "corp",
-        "ltd",
-    }
-)
+_ABBREVIATED = frozenset({
+    "excl", "incl", "avg", "vs", "approx", "pct", "std", "dev", "min", "max", "vol", "mins", "hrs", "inc", "co",
+    "corp", "ltd",
+})  # fmt: skip
 # Words of the lexicon that are tickers too, where they are in capitals and stand as what is traded.
 _TICKERS_TOO = frozenset(
     {"ma", "low", "all", "it", "now", "open", "mo", "on", "key", "sd", "min", "gap", "sap", "ups", "snap"}
