@@ -142,10 +142,16 @@ simple: st.SearchStrategy[m.Condition] = st.one_of(
 )
 
 
+def _at_once(parts: tuple[m.Condition, ...]) -> bool:
+    """Two schedules at once are asked about, a date is said first, and an and within an and is one."""
+    dated = [n for n, part in enumerate(parts) if isinstance(part, (m.OnSchedule, m.EveryBars))]
+    return dated in ([], [0]) and not any(isinstance(part, m.AllOf) for part in parts)
+
+
 def _joined(children: st.SearchStrategy[m.Condition]) -> st.SearchStrategy[m.Condition]:
     several = st.lists(children, min_size=2, max_size=3).map(tuple)
     return st.one_of(
-        several.filter(lambda ps: not any(isinstance(p, m.AllOf) for p in ps)).map(lambda ps: m.AllOf(parts=ps)),
+        several.filter(_at_once).map(lambda ps: m.AllOf(parts=ps)),
         several.filter(lambda ps: not any(isinstance(p, m.AnyOf) for p in ps)).map(lambda ps: m.AnyOf(parts=ps)),
         several.flatmap(lambda ps: st.integers(1, len(ps)).map(lambda count: m.SomeOf(count=count, parts=ps))),
         children.map(lambda p: m.Not(part=p)),
@@ -163,9 +169,10 @@ stops = st.one_of(distances, st.builds(m.Distance, kind=st.just("price"), value=
 @st.composite
 def guards(draw: st.DrawFn) -> m.Guards:
     stop = draw(st.none() | stops)
-    targets = (
-        distances if stop is None else st.one_of(distances, st.builds(m.Distance, kind=st.just("risk"), value=decimal))
-    )
+    # A target of a short sale lies above nothing.
+    near = 99 if stop is None or stop.kind != "percent" else 99 / stop.value
+    risks = st.builds(m.Distance, kind=st.just("risk"), value=st.integers(1, max(1, int(near))))
+    targets = distances if stop is None or near <= 1 else st.one_of(distances, risks)
     partials = tuple(
         m.Partial(portion=portion, at=draw(targets))
         for portion in draw(st.sampled_from(((), (), (50,), (25, 25), (40, 60))))
@@ -195,6 +202,22 @@ sizings: st.SearchStrategy[m.Sizing] = st.one_of(
 )
 
 
+def cases() -> st.SearchStrategy[m.Case]:
+    return st.builds(m.Case, when=conditions, value=whole, more=st.booleans())
+
+
+@st.composite
+def divided(draw: st.DrawFn, symbols: tuple[str, ...]) -> m.Sizing:
+    """A sum for several instruments."""
+    kind = draw(st.sampled_from(("each", "split", "equal", "varied")))
+    if kind == "each":
+        return m.CashEach(amounts=tuple(draw(whole) for _ in symbols))
+    part = 100 // len(symbols)
+    weights = (*[part] * (len(symbols) - 1), 100 - part * (len(symbols) - 1))
+    split = m.CashSplit(amount=draw(whole), weights=() if kind == "equal" else weights)
+    return m.Varied(usual=split, cases=(draw(cases()),)) if kind == "varied" else split
+
+
 @st.composite
 def signals(draw: st.DrawFn) -> m.Signals:
     sides: tuple[m.Side, ...] = draw(st.sampled_from(SIDES))
@@ -204,13 +227,19 @@ def signals(draw: st.DrawFn) -> m.Signals:
     exits = tuple(m.Exit(side=side, when=draw(conditions)) for side in left)
     trimmed = draw(flags)
     if exits and trimmed:
-        exits = (*exits, m.Exit(side=exits[0].side, when=draw(conditions), portion=draw(st.sampled_from((25, 50)))))
+        when = draw(conditions.filter(lambda what: not _dated(what)))  # a part is sold once, and not again and again
+        exits = (*exits, m.Exit(side=exits[0].side, when=when, portion=draw(st.sampled_from((25, 50)))))
     guarded, sizing = draw(guards()), draw(sizings)
     if exits and not trimmed and guarded.partials and draw(flags):
         exits = (replace(exits[0], rest=True), *exits[1:])
     if isinstance(sizing, (m.RiskPerTrade, m.RiskCash)) and guarded.stop is None:
         sizing = m.AllIn()
-    adds = isinstance(sizing, (m.FixedCash, m.FixedShares)) and any(_dated(entry.when) for entry in entries)
+    if isinstance(sizing, m.PercentOfEquity) and any(_dated(entry.when) for entry in entries):
+        sizing = m.AllIn()  # whether more is bought each time depends on the exits
+    if isinstance(sizing, (m.FixedCash, m.FixedShares, m.PercentOfEquity)) and draw(flags):
+        sizing = m.Varied(usual=sizing, cases=tuple(draw(st.lists(cases(), min_size=1, max_size=2))))
+    counted = isinstance(m.usual_size(sizing), (m.FixedCash, m.FixedShares))
+    adds = counted and any(_dated(entry.when) for entry in entries)
     return m.Signals(entries=entries, exits=exits, guards=guarded, sizing=sizing, adds=adds)
 
 
@@ -234,7 +263,11 @@ def descriptions(draw: st.DrawFn, *, others: bool = False) -> m.Description:
     kind = draw(st.sampled_from(("signals", "signals", "signals", "allocation", "rotation", "pair")))
     if kind == "signals":
         symbols = draw(st.one_of(st.just(()), st.sampled_from(SYMBOLS).map(lambda s: (s,)), baskets))
-        made = m.Description(plan=draw(signals()), symbols=symbols, every=not symbols and draw(st.booleans()))
+        ruled = draw(signals())
+        if len(symbols) > 1 and draw(flags):
+            dated = any(_dated(entry.when) for entry in ruled.entries)
+            ruled = replace(ruled, sizing=draw(divided(symbols)), adds=dated)
+        made = m.Description(plan=ruled, symbols=symbols, every=not symbols and draw(st.booleans()))
         if others and symbols and draw(st.integers(0, 3)) == 0:
             other = draw(st.sampled_from([symbol for symbol in SYMBOLS if symbol not in symbols]))
             return map_lines(made, lambda line: replace(line, symbol=other))

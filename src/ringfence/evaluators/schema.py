@@ -156,6 +156,19 @@ def _positive(part: m.FixedCash | m.FixedShares | m.RiskCash) -> Iterator[str]:
         yield f"a position of {amount:g} is none: give more than 0"
 
 
+def _each(part: m.CashEach | m.CashSplit) -> Iterator[str]:
+    amounts = part.amounts if isinstance(part, m.CashEach) else (part.amount, *part.weights)
+    if not amounts or not all(amount > 0 for amount in amounts):
+        yield "a position of nothing is none: give each instrument more than 0"
+    if isinstance(part, m.CashSplit) and part.weights and abs(sum(part.weights) - 100) > 0.1:
+        yield f"the parts of the sum come to {sum(part.weights):g} %: make them 100"
+
+
+def _case(part: m.Case) -> Iterator[str]:
+    if not part.value > 0:
+        yield f"a size of {part.value:g} in its case is none: give more than 0"
+
+
 def _bars(part: m.Trend | m.Change | m.Held | m.EveryBars) -> Iterator[str]:
     if part.bars < 1:
         yield f"{part.bars} bars are no stretch of time: give 1 or more"
@@ -217,6 +230,9 @@ _CHECKS: Mapping[type, Callable[[Any], Iterator[str]]] = {
     m.FixedCash: _positive,
     m.FixedShares: _positive,
     m.RiskCash: _positive,
+    m.CashEach: _each,
+    m.CashSplit: _each,
+    m.Case: _case,
     m.Trend: _bars,
     m.Change: _bars,
     m.Held: _bars,
@@ -241,6 +257,10 @@ def _plan(description: m.Description) -> Iterator[str]:
         yield "an instrument is named twice: name each once"
     if isinstance(plan, m.Signals):
         yield from _signals(plan)
+        size = m.usual_size(plan.sizing)
+        parts = size.amounts if isinstance(size, m.CashEach) else size.weights if isinstance(size, m.CashSplit) else ()
+        if parts and len(parts) != len(symbols):
+            yield f"there are {len(parts)} sums for {len(symbols)} instruments: give one for each"
     elif isinstance(plan, m.Allocation):
         if plan.weights and len(plan.weights) != len(symbols):
             yield f"there are {len(plan.weights)} weights for {len(symbols)} instruments: give one for each"

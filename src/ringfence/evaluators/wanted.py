@@ -10,7 +10,7 @@ from typing import Literal
 
 from ringfence.trade.description import model as m
 from ringfence.trade.description.catalogue import KINDS, PRICES
-from ringfence.trade.description.echo import number
+from ringfence.trade.description.echo import condition, number
 from ringfence.trade.description.lines import lines_of
 
 FactKind = Literal["ticker", "indicator", "setting", "level", "stop", "target", "trail", "number", "short", "exit"]
@@ -119,6 +119,20 @@ def _sizing(sizing: m.Sizing) -> Iterator[Fact]:
         yield Fact(kind="number", says=f"{number(sizing.amount)} in cash per trade", value=sizing.amount)
     elif isinstance(sizing, m.FixedShares):
         yield Fact(kind="number", says=f"{number(sizing.count)} shares per trade", value=sizing.count)
+    elif isinstance(sizing, m.CashEach):
+        for amount in sizing.amounts:
+            yield Fact(kind="number", says=f"{number(amount)} in cash of one of them", value=amount)
+    elif isinstance(sizing, m.CashSplit):
+        yield Fact(kind="number", says=f"{number(sizing.amount)} in cash per trade", value=sizing.amount)
+        for weight in sizing.weights:
+            yield Fact(kind="number", says=f"a part of {number(weight)} %", value=weight, unit="percent")
+    elif isinstance(sizing, m.Varied):
+        yield from _sizing(sizing.usual)
+        unit: Unit = "percent" if isinstance(sizing.usual, m.PercentOfEquity) else "plain"
+        for case in sizing.cases:
+            says = f"{number(case.value)} {'more' if case.more else 'instead'} where {condition(case.when)}"
+            yield Fact(kind="number", says=says, value=case.value, unit=unit)
+            yield from _condition(case.when)
     elif isinstance(sizing, m.RiskCash):
         yield Fact(kind="number", says=f"{number(sizing.amount)} at risk per trade", value=sizing.amount)
     elif isinstance(sizing, (m.PercentOfEquity, m.RiskPerTrade, m.VolatilityTarget)):

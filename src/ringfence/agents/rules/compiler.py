@@ -21,6 +21,7 @@ from ringfence.agents.rules.orders.sides import contradicted, filtered
 from ringfence.agents.rules.orders.size_led import without_whole
 from ringfence.agents.rules.orders.stances import announced_flips
 from ringfence.agents.rules.orders.statements import statements
+from ringfence.agents.rules.orders.varied import with_cases
 from ringfence.agents.rules.orders.wording import with_length
 from ringfence.agents.rules.plans.complements import ended_by, idle, lasts, no_longer, one_day
 from ringfence.agents.rules.reader import Question, Reader
@@ -42,7 +43,6 @@ from ringfence.trade.description.model import (
     Entry,
     EveryBars,
     Exit,
-    FixedCash,
     FixedShares,
     Guards,
     InHours,
@@ -56,6 +56,7 @@ from ringfence.trade.description.model import (
     RiskPerTrade,
     Signals,
     Sizing,
+    in_money,
 )
 
 MOST_CHARACTERS = 4_000
@@ -281,7 +282,8 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     if wrong := size_unfit(said, guards, sizing, exits):
         return wrong
     adds = said.adds or _bought_again(sizing, entries, exits, guards)
-    adds = adds or (said.kept and isinstance(sizing, (FixedCash, FixedShares)) and _each_time(r))
+    adds = adds or (said.kept and (in_money(sizing) or isinstance(sizing, FixedShares)) and _each_time(r))
+    sizing = with_cases(said, sizing)
     plan = Signals(entries=tuple(entries), exits=tuple(exits), guards=guards, sizing=sizing, adds=adds)
     told = not_so(said, plan, 0 if said.every and not symbols else len(symbols) or 1)
     if told:
@@ -357,7 +359,7 @@ def _bought_again(sizing: Sizing, entries: Sequence[Entry], exits: Sequence[Exit
     """$500 every Monday, 5 % of the equity every Monday: each time, where it is not out of it by then."""
     if not any(_scheduled(entry.when) for entry in entries):
         return False
-    if isinstance(sizing, (FixedCash, FixedShares)):
+    if in_money(sizing) or isinstance(sizing, FixedShares):
         return True
     plain = all(not isinstance(entry.when, AllOf) for entry in entries)  # by nothing but the calendar
     dated = any(not _scheduled(one.when) for one in exits) and all(

@@ -86,6 +86,10 @@ class Reader:
         while self.take(*kinds):
             pass
 
+    def whose(self, symbol: str) -> str:
+        """Empty for the one that is traded; of several each is named, as a rule about one of them is about that one."""
+        return "" if self.traded == (symbol,) else symbol
+
     def take_to(self, end: int) -> None:
         """All up to this token."""
         self.i = end

@@ -89,7 +89,7 @@ def _signals(grid: Grid, plan: m.Signals, symbol: str, reader: Reader, begins: i
         guards=plan.guards,
         turns=len(entries) == 2,
         adds=plan.adds,
-        always_affordable=not isinstance(plan.sizing, m.FixedCash),
+        always_affordable=not m.in_money(plan.sizing),
     )
 
 
@@ -127,8 +127,8 @@ def _stretches(part: object) -> Iterator[int]:
     if isinstance(part, tuple):
         for item in part:
             yield from _stretches(item)
-    elif isinstance(part, (m.Signals, m.Entry, m.Exit, m.AllOf, m.AnyOf, m.SomeOf, m.Not)):
-        for name in ("entries", "exits", "when", "parts", "part"):
+    elif isinstance(part, (m.Signals, m.Entry, m.Exit, m.Varied, m.Case, m.AllOf, m.AnyOf, m.SomeOf, m.Not)):
+        for name in ("entries", "exits", "sizing", "cases", "when", "parts", "part"):
             if hasattr(part, name):
                 yield from _stretches(getattr(part, name))
 

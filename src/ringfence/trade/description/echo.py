@@ -14,6 +14,9 @@ from ringfence.trade.description.model import (
     AnyOf,
     Between,
     Beyond,
+    Case,
+    CashEach,
+    CashSplit,
     Change,
     Compare,
     Condition,
@@ -46,6 +49,7 @@ from ringfence.trade.description.model import (
     SomeOf,
     Trail,
     Trend,
+    Varied,
     VolatilityTarget,
 )
 
@@ -72,7 +76,7 @@ def echo(description: Description) -> str:
     plan = description.plan
     if isinstance(plan, Signals):
         plan = own_named(plan, description.symbols[0]) if len(description.symbols) == 1 else plan
-        said = [*_universe(description), *_signals(plan)]
+        said = [*_universe(description), *_signals(plan, description.symbols)]
     elif isinstance(plan, Allocation):
         said = [_allocation(plan, description), *_rebalance(plan.rebalance)]
     elif isinstance(plan, Rotation):
@@ -102,12 +106,12 @@ def _universe(description: Description) -> list[str]:
     return [f"Trade {listed(description.symbols)}"] if description.symbols else []
 
 
-def _signals(plan: Signals) -> list[str]:
+def _signals(plan: Signals, symbols: Sequence[str]) -> list[str]:
     verbs = {"long": "Buy", "short": "Sell short"}
     said = [f"{verbs[entry.side]} when {condition(entry.when)}" for entry in plan.entries]
     said += [_exit(rule) for rule in plan.exits]
     said += guard_sentences(plan.guards)
-    said += _sizing(plan.sizing)
+    said += _sizing(plan.sizing, symbols)
     return [*said, "Add to the position each time"] if plan.adds else said
 
 
@@ -144,7 +148,7 @@ def distance(far: Distance) -> str:
     return f"{number(far.value)} times the risk" if far.kind == "risk" else f"at a price of {number(far.value)}"
 
 
-def _sizing(sizing: Sizing) -> list[str]:
+def _sizing(sizing: Sizing, symbols: Sequence[str]) -> list[str]:
     if isinstance(sizing, AllIn):
         return []
     if isinstance(sizing, PercentOfEquity):
@@ -157,9 +161,25 @@ def _sizing(sizing: Sizing) -> list[str]:
         return [f"Risk {number(sizing.percent)} % per trade"]
     if isinstance(sizing, RiskCash):
         return [f"Risk ${number(sizing.amount)} per trade"]
+    if isinstance(sizing, CashEach):
+        each = [f"${number(amount)} in {symbol}" for amount, symbol in zip(sizing.amounts, symbols)]
+        return [f"Invest {listed(each)} per trade"]
+    if isinstance(sizing, CashSplit):
+        parts = listed([f"{number(weight)} % in {symbol}" for weight, symbol in zip(sizing.weights, symbols)] or [""])
+        return [f"Invest ${number(sizing.amount)} per trade{f', {parts}' if parts else ' in equal parts'}"]
+    if isinstance(sizing, Varied):
+        return [*_sizing(sizing.usual, symbols), *(_case(one, sizing) for one in sizing.cases)]
     assert isinstance(sizing, VolatilityTarget)
     year = f"at {sizing.bars_per_year} bars a year"
     return [f"Target {number(sizing.percent)} % volatility over {bars(sizing.period)} {year}"]
+
+
+def _case(one: Case, sizing: Varied) -> str:
+    amount = f"Invest ${number(one.value)}"
+    if isinstance(sizing.usual, (FixedShares, PercentOfEquity)):
+        unit = "shares" if isinstance(sizing.usual, FixedShares) else "% of the equity"
+        amount = f"Use {number(one.value)} {unit}"
+    return f"{amount} {'more per trade' if one.more else 'per trade instead'} when {condition(one.when)}"
 
 
 def _allocation(plan: Allocation, description: Description) -> str:

@@ -9,6 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ringfence.trade.description.guards import (
+    Distance as Distance,
+    Guards as Guards,
+    Partial as Partial,
+    Trail as Trail,
+)
+
 VERSION = 1
 
 Side = Literal["long", "short"]
@@ -204,47 +211,7 @@ Condition = (
     | Not
 )
 
-# What guards a position, and how large it is.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Distance:
-    """How far from the entry: percent of the fill's price; average true ranges from the close of the decision;
-    times the distance of the stop (`risk`); or, as `price`, a price itself."""
-
-    kind: Literal["percent", "atr", "risk", "price"]
-    value: float
-    period: int = 0  # of the average true range
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trail:
-    """A stop that follows the best price. `rest`: of what is left after the first partial exit, and only then.
-
-    `best` is what it hangs from where that is not the customary one: in percent the best price, in average true
-    ranges the best close.
-    """
-
-    distance: Distance
-    rest: bool = False
-    best: Literal["", "price", "close"] = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Partial:
-    """Sell `portion` percent of what was bought when the gain is this far."""
-
-    portion: float
-    at: Distance
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guards:
-    stop: Distance | None = None
-    target: Distance | None = None
-    trail: Trail | None = None
-    partials: tuple[Partial, ...] = ()
-    time_stop_bars: int = 0  # out at the open this many bars after the one it came in at
+# How large a position is.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +257,61 @@ class VolatilityTarget:
     bars_per_year: int = 252
 
 
-Sizing = AllIn | PercentOfEquity | FixedCash | FixedShares | RiskPerTrade | RiskCash | VolatilityTarget
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CashEach:
+    """A sum of its own for each instrument, in their order."""
+
+    amounts: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CashSplit:
+    """One sum for all instruments, by these percentages in their order; in equal parts where there are none."""
+
+    amount: float
+    weights: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """Another size where `when` holds at the order: money, shares or percent, as the usual one is."""
+
+    when: Condition
+    value: float
+    more: bool = False  # on top of the usual size, not in its place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Varied:
+    """A size that depends on conditions. Of several in place of the usual one, the last that holds counts."""
+
+    usual: FixedCash | FixedShares | PercentOfEquity | CashSplit
+    cases: tuple[Case, ...]
+
+
+Sizing = (
+    AllIn
+    | PercentOfEquity
+    | FixedCash
+    | FixedShares
+    | RiskPerTrade
+    | RiskCash
+    | VolatilityTarget
+    | CashEach
+    | CashSplit
+    | Varied
+)
+
+
+def usual_size(sizing: Sizing) -> Sizing:
+    """The size where no case of its own holds."""
+    return sizing.usual if isinstance(sizing, Varied) else sizing
+
+
+def in_money(sizing: Sizing) -> bool:
+    """Whether it is a sum, which is spent whole or not at all."""
+    return isinstance(usual_size(sizing), (FixedCash, CashEach, CashSplit))
+
 
 # Plans.
 

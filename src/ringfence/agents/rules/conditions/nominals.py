@@ -191,7 +191,7 @@ def gap(r: Reader) -> Condition | None:
         r.take("USE", "MAKES") if r.at("GAP", ahead=1) else None
         size, hard = _sized(r)
         opens = whose is not None and whose.text == "opens" and r.at("RISES", "FALLS")
-        symbol = whose.text if whose is not None and whose.kind == "SYMBOL" and whose.text not in r.traded else ""
+        symbol = r.whose(whose.text) if whose is not None and whose.kind == "SYMBOL" else ""
         if not opens and r.take("GAP") is None:
             return None
         way = r.take("RISES", "FALLS", "ABOVE", "BELOW")
@@ -244,7 +244,7 @@ def streak(r: Reader) -> Condition | None:
     with r.trying() as attempt:
         r.take("AFTER", "ON")
         whose = r.take("IT", "PRICE", "SYMBOL") if r.at("IS", "NUM", "MAKES", "USE", ahead=1) else None
-        symbol = whose.text if whose is not None and whose.kind == "SYMBOL" and whose.text not in r.traded else ""
+        symbol = r.whose(whose.text) if whose is not None and whose.kind == "SYMBOL" else ""
         r.skip("IS", "MAKES")
         r.take("USE") if r.peek().text == "having" else None
         r.take("AT_LEAST") if r.at("NUM", ahead=1) and r.at("CONSECUTIVE", "RISES", "FALLS", ahead=2) else None

@@ -91,7 +91,7 @@ def _instruments(r: Reader, word: str) -> Condition | None:
         two = r.take("SYMBOL") if one is not None and r.take("AND" if word == "BOTH" else "OR") else None
         if one is None or two is None or not r.at(*_VERBS):
             return None
-        names = ["" if token.text in r.traded else token.text for token in (one, two)]
+        names = [r.whose(token.text) for token in (one, two)]
         first, second = (Line(name="close", symbol=name) for name in names)
         if names[0] == names[1]:
             return None

@@ -242,7 +242,7 @@ def outdone(r: Reader, left: Operand, first: int) -> Condition | None:
     if side is None or other is None or bars is None:
         return None
     mine = Line(name="roc", values=(bars,), symbol=left.symbol)
-    symbol = "" if other.text in r.traded and not left.symbol else other.text
+    symbol = other.text if left.symbol else r.whose(other.text)
     if symbol == left.symbol:
         return None
     return Compare(left=mine, level=_LEVELS[side.kind], right=replace(mine, symbol=symbol))

@@ -117,6 +117,7 @@ def coarser(r: Reader, frame: str) -> str:
 def on_chart(r: Reader, made: Line) -> Line:
     """on the weekly chart, on 1w bars."""
     with r.trying() as attempt:
+        ends = r.i
         if r.take("ON") is None:
             return made
         token = r.take(*TIMEFRAMES)
@@ -129,13 +130,13 @@ def on_chart(r: Reader, made: Line) -> Line:
             return made
         if frame and (r.take("CHART", "BAR") or token):
             attempt.keep()
-            return replace(_in_own_bars(r, made, frame), timeframe=coarser(r, frame))
+            return replace(_in_own_bars(r, made, frame, ends), timeframe=coarser(r, frame))
     return made
 
 
-def _in_own_bars(r: Reader, made: Line, frame: str) -> Line:
-    """the 20-week average on weekly bars: of twenty of those."""
-    unit, ends = FRAME_UNITS.get(frame, ""), r.i
+def _in_own_bars(r: Reader, made: Line, frame: str, ends: int) -> Line:
+    """the 20-week average on weekly bars: of twenty of those. The line's words are before `ends`."""
+    unit = FRAME_UNITS.get(frame, "")
     for n in range(max(0, ends - 9), ends - 1):
         count, after = r.tokens[n], r.tokens[n + 1]
         if count.kind == "NUM" and after.kind == unit and made.values[:1] == (r.bars(count.value, unit, n),):

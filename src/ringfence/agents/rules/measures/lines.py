@@ -123,7 +123,7 @@ def _owner(r: Reader) -> str:
 
 def _other(r: Reader, symbol: str) -> str:
     """Whose line it is, where that is not what is traded."""
-    return "" if symbol in r.traded else symbol
+    return r.whose(symbol)
 
 
 def _adjective(r: Reader) -> str:

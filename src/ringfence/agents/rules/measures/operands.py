@@ -103,7 +103,7 @@ def _of_other(r: Reader, against: Line) -> Line:
     r.take("OF")
     symbol = r.take("SYMBOL")
     assert symbol is not None
-    return replace(against, symbol=symbol.text if against.symbol or symbol.text not in r.traded else "")
+    return replace(against, symbol=symbol.text if against.symbol else r.whose(symbol.text))
 
 
 def _meant(r: Reader, against: Operand | None) -> Line | None:

@@ -37,7 +37,7 @@ def pieces(r: Reader) -> list[Piece]:
     tokens, at = r.tokens, r.i
     made: list[Piece] = []
     while at < len(tokens) and len(made) < _MOST and tokens[at].kind != "STOP_MARK":
-        made.append(_stopped(tokens, at) or _amount(tokens, at) or _word(tokens, at))
+        made.append(_stopped(tokens, at) or amount_at(tokens, at) or _word(tokens, at))
         at = made[-1].end
     return made
 
@@ -120,7 +120,7 @@ def _then_lost(tokens: Sequence[Token], at: int) -> bool:
     return _kind(tokens, at) in ("LOSS", "ENTRY_PRICE", "REACHES", "END", "STOP_MARK", ",", "AND", "PER_TRADE")
 
 
-def _amount(tokens: Sequence[Token], at: int) -> Piece | None:
+def amount_at(tokens: Sequence[Token], at: int) -> Piece | None:
     return _cash(tokens, at) or _count(tokens, at) or _whole(tokens, at) or _share(tokens, at)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from ringfence.agents.rules.orders.guards import Guarding
 from ringfence.agents.rules.reader import Reader
-from ringfence.trade.description.model import Condition, Entry, Exit, Line, Side, Sizing
+from ringfence.trade.description.model import Case, Condition, Entry, Exit, Line, Side, Sizing
 
 SEPARATORS = ("STOP_MARK", ",", "AND", "THEN", "COLON", "DASH", "TO", "WHICHEVER_FIRST")
 
@@ -24,6 +24,7 @@ class Collected:
     ordered: list[Entry] = field(default_factory=list)  # only buy it when …: a rule of its own where there is no other
     guards: Guarding = field(default_factory=Guarding)
     sizing: Sizing | None = None
+    cases: list[Case] = field(default_factory=list)  # other sizes, and when
     adds: bool = False
     held: list[Condition] = field(default_factory=list)  # it is in while these hold
     left: set[Side] = field(default_factory=set)  # sides that an exit was named for

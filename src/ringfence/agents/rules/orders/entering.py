@@ -13,7 +13,7 @@ from ringfence.agents.rules.measures.frames import frame
 from ringfence.agents.rules.measures.settings import NAMES
 from ringfence.agents.rules.orders.collected import Collected, of_symbols, whichever
 from ringfence.agents.rules.orders.guards import guard
-from ringfence.agents.rules.orders.lasting import after_bars
+from ringfence.agents.rules.orders.lasting import after_bars, lasting
 from ringfence.agents.rules.orders.leaving import if_unmet, leave
 from ringfence.agents.rules.orders.opening import opening, side_of_verb
 from ringfence.agents.rules.orders.permitted import any_that, mark, once_more, within_day
@@ -201,7 +201,7 @@ def _object(r: Reader, said: Collected, first: int) -> bool:
             if made is not None:
                 said.size(r, made, first)
             elif (
-                _lasting(r, said, first)
+                lasting(r, said, first)
                 or of_symbols(r, said)
                 or frame(r, bare=r.i > 0 and r.peek(-1).kind == "SYMBOL" and r.at("NUM"))
                 or _alone(r, said)
@@ -239,7 +239,8 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     titled = verb.text.endswith(("entries", "entry", "signal", "trades"))  # long entries happen on …
     r.take("HAPPENS") if titled else None
     _object(r, said, first)
-    if r.at(",", "COLON") and (r.at("MONEY", ahead=1) or (r.at("NUM", ahead=1) and r.at("DOLLARS", ahead=2))):
+    priced = r.at("MONEY", ahead=1) or (r.at("NUM", ahead=1) and r.at("DOLLARS", ahead=2))
+    if r.at(",", "COLON") and said.sizing is None and priced:
         r.take(",", "COLON")  # DCA into VTI, $100 every week
         _object(r, said, first)
     if r.it is not None and r.it.symbol and any(token.kind == "SYMBOL" for token in r.tokens[named : r.i]):
@@ -312,7 +313,7 @@ def _gathers(verb: str, said: Collected) -> bool:
 def _set_off(r: Reader, said: Collected, first: int) -> bool:
     """buy KO, $5,000 a time, whenever …; buy KO (100 shares) when …: a size between commas or in brackets."""
     with r.trying() as attempt:
-        mark = r.take(",", "(")
+        mark = r.take(",", "(") if said.sizing is None else None
         made = sizing(r) if mark is not None else None
         if made is None or mark is None or (not r.take(")") and mark.kind == "("):
             return False
@@ -321,14 +322,6 @@ def _set_off(r: Reader, said: Collected, first: int) -> bool:
             return False
         attempt.keep()
         return said.size(r, made, first)
-
-
-def _lasting(r: Reader, said: Collected, first: int) -> bool:
-    """go long for three days."""
-    if not (r.at("FOR") and r.at("NUM", ahead=1)):
-        return False
-    bars = after_bars(r)
-    return bars is not None and said.guards.set(r, "time_stop_bars", bars, first)
 
 
 def _alone(r: Reader, said: Collected) -> bool:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ringfence.agents.rules.reader import UNITS, Reader, period
+
+if TYPE_CHECKING:
+    from ringfence.agents.rules.orders.collected import Collected
 
 ENDS = ("END", "STOP_MARK", ",", ")")
 _OVER = (*ENDS, "OR", "AND", "USE", "WHICHEVER_FIRST", "WHEN", "UNLESS", "THEN", "SELL", "EXIT", "COVER", "COLON")
@@ -112,3 +117,11 @@ def listed_bars(r: Reader) -> int | None:
             attempt.keep()
             return bars
     return None
+
+
+def lasting(r: Reader, said: Collected, first: int) -> bool:
+    """go long for three days."""
+    if not (r.at("FOR") and r.at("NUM", ahead=1)):
+        return False
+    bars = after_bars(r)
+    return bars is not None and said.guards.set(r, "time_stop_bars", bars, first)

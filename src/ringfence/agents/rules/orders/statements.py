@@ -23,6 +23,7 @@ from ringfence.agents.rules.orders.leaving import leave, reason_first
 from ringfence.agents.rules.orders.opening import names_side
 from ringfence.agents.rules.orders.permitted import allowed_at, other_exit
 from ringfence.agents.rules.orders.remarks import half_day, marks, one_for_each, so_anyway, without_guards
+from ringfence.agents.rules.orders.shared_out import add_each, saved, sums
 from ringfence.agents.rules.orders.sides import in_neither, mirrors, opposed, otherwise_short, remark, sided_filter
 from ringfence.agents.rules.orders.size_led import size_led
 from ringfence.agents.rules.orders.sizes import no_more_than_all, sizing
@@ -84,10 +85,10 @@ def _traded_again(r: Reader) -> None:
 
 def statement(r: Reader, said: Collected) -> bool:
     readers: tuple[Callable[[Reader, Collected], bool], ...] = (
-        other_exit, allowed_at, implied, half_day,
+        sums, other_exit, allowed_at, implied, half_day,
         sided_filter, filter_named, in_neither, none_after, always_unless, flips, remark, _remark, usual_settings,
         channel, _context, versus, unhit, waited, reason_first, heading, mirrors, opposed, otherwise_short, _universe,
-        length, crossover, prefixed, _bought, entry, size_led, _add_each, _tool, turned, stopped, swung, failed,
+        length, crossover, prefixed, _bought, entry, size_led, saved, add_each, _tool, turned, stopped, swung, failed,
         in_cash, closed, _exit, hold, only_then, _filter, _otherwise, golden, breakout, broken_out, _bars, _contrast,
         unled, must_be,
     )  # fmt: skip
@@ -222,13 +223,6 @@ def _goes_on(r: Reader, said: Collected) -> bool:
 
 def _bars(r: Reader, said: Collected) -> bool:
     return frame(r, bare=True)
-
-
-def _add_each(r: Reader, said: Collected) -> bool:
-    if not r.take("ADD_EACH"):
-        return False
-    said.adds = True
-    return True
 
 
 def _exit(r: Reader, said: Collected) -> bool:

@@ -11,7 +11,16 @@ from ringfence.trade.description.code.names import Names
 from ringfence.trade.description.code.program import Program, condition_lines, folded
 from ringfence.trade.description.code.sizes import Sizing, bracketed
 from ringfence.trade.description.lines import lines_of
-from ringfence.trade.description.model import AnyOf, Condition, Description, FixedShares, Line, Side, Signals
+from ringfence.trade.description.model import (
+    AnyOf,
+    Condition,
+    Description,
+    FixedShares,
+    Line,
+    Side,
+    Signals,
+    usual_size,
+)
 
 
 @dataclass(slots=True)
@@ -121,7 +130,7 @@ class Rules:
 
     def _part_sizes(self, share: str, *, rest: bool) -> tuple[list[str], list[str]]:
         """One order for each part, so that each is sold at a price of its own; the last is for all that is left."""
-        partials, sizing = self.plan.guards.partials, self.plan.sizing
+        partials, sizing = self.plan.guards.partials, usual_size(self.plan.sizing)
         made, sizes, gone = [], [], ""
         parts = zip(partials if rest else partials[:-1], self.sizing.part_limits())
         if isinstance(sizing, FixedShares):
@@ -203,10 +212,12 @@ def signals_code(description: Description, program: Program) -> str:
         program=program, plan=plan, says=says, sizing=sizing, guarding=guarding, order=order, position=position
     )
     body = rules.body()
+    own_size = sizing.own_method()
     program.dated = says.dated
+    program.methods += [sizing.declared([*_head(program, own_size, []), *own_size])] if own_size else []
     program.methods += sizing.methods(body)
     head = _head(program, body, says.too_early())
-    ordered = ["self.ordered = 0.0"] if program.methods else []
+    ordered = ["self.ordered = 0.0"] if any("self.part(" in line or "self.left(" in line for line in body) else []
     program.started = ["self.entered = {}"] if names.many and any(entered in line for line in body) else []
     if not names.many:
         waiting = any(line.symbol for line in wanted)

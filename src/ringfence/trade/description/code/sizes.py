@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from ringfence.trade.description.code.conditions import Expressions
 from ringfence.trade.description.code.guards import Guarding
 from ringfence.trade.description.code.names import Names
-from ringfence.trade.description.code.program import Program
+from ringfence.trade.description.code.program import Program, condition_lines
 from ringfence.trade.description.model import (
     AllIn,
+    CashEach,
+    CashSplit,
     FixedCash,
     FixedShares,
     PercentOfEquity,
@@ -17,7 +19,10 @@ from ringfence.trade.description.model import (
     RiskPerTrade,
     Side,
     Signals,
+    Varied,
     VolatilityTarget,
+    in_money,
+    usual_size,
 )
 
 _ALMOST_ALL = 0.999  # a size of 1 would be one share
@@ -47,11 +52,11 @@ class Sizing:
     # A fixed sum is spent whole or not at all.
 
     def affordable(self, connective: str, parts: list[str], side: Side) -> tuple[str, list[str]]:
-        if not isinstance(self.plan.sizing, FixedCash):
+        if not in_money(self.plan.sizing):
             return connective, parts
         if connective == "or" and len(parts) > 1:
             parts = [f"({' or '.join(parts)})"]
-        return "and", [*parts, f"{self._purse(side)} > {self._amount(self.plan.sizing)}"]
+        return "and", [*parts, f"{self._purse(side)} > {self._amount()}"]
 
     def _purse(self, side: Side) -> str:
         """What can be spent. Cash has in it what a short sale has brought, and has to be given back."""
@@ -59,36 +64,90 @@ class Sizing:
             return f"self.left({self._own})"
         return "self.cash" if side == "long" and not self._turns else "self.equity"
 
-    def _amount(self, sizing: FixedCash) -> str:
-        return self.names.number("amount", sizing.amount)
+    def _amount(self) -> str:
+        sizing = self.plan.sizing
+        return self.names.number("amount", sizing.amount) if isinstance(sizing, FixedCash) else self._own_size
+
+    # A size that depends on the instrument or on conditions has a method of its own.
+
+    @property
+    def _own_size(self) -> str:
+        return f"self.{self._unit}_now({self._own})"
+
+    @property
+    def _unit(self) -> str:
+        usual = usual_size(self.plan.sizing)
+        return "amount" if in_money(usual) else "shares" if isinstance(usual, FixedShares) else "share"
+
+    def own_method(self) -> list[str]:
+        """Its lines, or none where one number says it."""
+        sizing = self.plan.sizing
+        if not isinstance(sizing, (Varied, CashEach, CashSplit)):
+            return []
+        unit, usual = self._unit, usual_size(sizing)
+        if isinstance(usual, CashEach):
+            each = [self.names.number(f"amount_{n}", amount) for n, amount in enumerate(usual.amounts, 1)]
+            return [f"return {self._by_symbol(each)}[symbol]"]
+        assert isinstance(usual, (FixedCash, FixedShares, PercentOfEquity, CashSplit))
+        made = [f"{unit} = {self._measured(unit, _value(usual))}"]
+        for one in sizing.cases if isinstance(sizing, Varied) else ():
+            self.says.role = "size"
+            connective, parts = self.says.parts(one.when)
+            made += condition_lines("if", connective, parts, 8)
+            made.append(
+                f"    {unit} {'+=' if one.more else '='} {self._measured('extra' if one.more else unit, one.value)}"
+            )
+        if not isinstance(usual, CashSplit):
+            return [*made, f"return {unit}"]
+        if not usual.weights:
+            return [*made, f"return {unit} / len({self.program.every_symbol})"]
+        weights = [self.names.percent(f"weight_{n}", weight, 1.0) for n, weight in enumerate(usual.weights, 1)]
+        return [*made, f"return {unit} * {self._by_symbol(weights)}[symbol]"]
+
+    def _measured(self, name: str, value: float) -> str:
+        if self._unit == "share":
+            return self.names.percent(name, value, 0.99)
+        return self.names.count(name, int(value)) if self._unit == "shares" else self.names.number(name, value)
+
+    def _by_symbol(self, values: list[str]) -> str:
+        pairs = [f'"{symbol}": {value}' for symbol, value in zip(self.program.symbols, values)]
+        return "{" + ", ".join(pairs) + "}"
+
+    def declared(self, lines: list[str]) -> str:
+        """The method around its lines."""
+        own = ", symbol" if self.names.many else ""
+        said = f'    """How much is put in on this bar{" of an instrument" if self.names.many else ""}."""'
+        return "\n".join([f"def {self._unit}_now(self{own}):", said, *(f"    {line}" for line in lines)])
 
     # One order.
 
     def size(self, side: Side) -> str:
         """Empty for all that can be spent."""
         sizing = self.plan.sizing
-        if isinstance(sizing, FixedShares):
-            return self._shares(sizing)
+        if isinstance(usual_size(sizing), FixedShares):
+            return self._shares(sizing) if isinstance(sizing, FixedShares) else self._own_size
         share = self.share(side)
         return "" if share == "1" else share
 
     def share(self, side: Side) -> str:
         """What to spend as a share of what can be spent; "1" is all of it."""
         sizing = self.plan.sizing
-        if isinstance(sizing, FixedShares):
+        if isinstance(usual_size(sizing), FixedShares):
             return "1"
-        if isinstance(sizing, FixedCash):
+        if in_money(sizing):
             purse = self._purse(side)
             if purse.startswith("self.left"):
-                return self._part(f"{self._amount(sizing)} / self.equity")
-            return f"{self._amount(sizing)} / {purse}"
+                return self._part(f"{self._amount()} / self.equity")
+            return f"{self._amount()} / {purse}"
         if isinstance(sizing, AllIn):
             return self._part(f"1 / len({self.program.every_symbol})") if self.names.many else "1"
         if isinstance(sizing, PercentOfEquity):
             share = self.names.percent("share", sizing.percent, 0.99)
             whole = sizing.percent >= 100
-        else:
+        elif isinstance(sizing, (RiskPerTrade, RiskCash, VolatilityTarget)):
             share, whole = self._judged(sizing), True
+        else:
+            share, whole = self._own_size, True
         if self._spread:
             return self._part(share)
         return f"min({share}, {_ALMOST_ALL})" if whole else share
@@ -135,7 +194,7 @@ class Sizing:
 
     def part_size(self, share: str, part: str, gone: str, *, last: bool) -> str:
         """The size of an order for `part` of it after those for `gone`, which have taken what they cost."""
-        if isinstance(self.plan.sizing, FixedShares):
+        if isinstance(usual_size(self.plan.sizing), FixedShares):
             return part
         if share == "1":
             return "" if last else part if not gone else f"{part} / (1 - {bracketed(gone)})"
@@ -175,6 +234,12 @@ class Sizing:
             f"    return min(part, {_ALMOST_ALL})",
         ]
         return ["\n".join(part), "\n".join(left)]
+
+
+def _value(usual: FixedCash | FixedShares | PercentOfEquity | CashSplit) -> float:
+    if isinstance(usual, FixedShares):
+        return usual.count
+    return usual.percent if isinstance(usual, PercentOfEquity) else usual.amount
 
 
 def bracketed(text: str) -> str:

@@ -1,0 +1,75 @@
+"""Trades of plans that hold or save, worked out by hand on prices that hardly move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from ringfence import open_sandbox
+from ringfence.sandbox import Sandbox
+from ringfence.trade.bars import Bars, Candles
+from ringfence.trade.run import Run
+from ringfence.trade.times import DAY
+
+from tests.agents.compiled import tried
+from tests.trade.prices import MONDAY, make_bars
+from tests.verbs.judged import STRATEGY_SANDBOX
+
+OPEN = 9.9  # so that $100 buys ten shares, and no rounding nine
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with open_sandbox(STRATEGY_SANDBOX) as opened:
+        yield opened
+
+
+def quiet(days: int, closes: Mapping[int, float] | Sequence[float], opening: float = OPEN) -> Candles:
+    """Every day opens at one price and closes at 10, but for the days that are named."""
+    close = np.full(days, 10.0)
+    for day, price in closes.items() if isinstance(closes, Mapping) else enumerate(closes):
+        close[day] = price
+    open_ = np.full(days, opening)
+    time = MONDAY + np.arange(days, dtype=np.int64) * DAY
+    return Candles(time, open_, np.maximum(open_, close), np.minimum(open_, close), close, np.full(days, 1e6))
+
+
+def bought(run: Run, symbol: str) -> list[tuple[int, float]]:
+    """The day, counted from the first Monday, and how many."""
+    fills = [fill for fill in run.fills if fill.symbol == symbol]
+    return [((fill.time - MONDAY) // DAY, fill.qty if fill.side == "buy" else -fill.qty) for fill in fills]
+
+
+TUESDAYS = (8, 15, 22, 29, 36)  # the first Monday is the first bar, which begins no week
+LOW_MONDAYS: Bars = make_bars(AAPL=quiet(40, {14: 9.0, 28: 9.0}), MSFT=quiet(40, {}))
+
+
+@pytest.mark.parametrize(
+    ("said", "usual", "other"),
+    [
+        ("$100 into AAPL every Monday, 200 instead when it is below its 3-day average", 10, 20),
+        ("$100 into AAPL every Monday plus an extra $50 if it closes below its 3-day average", 10, 15),
+        ("Buy 4 shares of AAPL every Monday, double it when the close is under 9.5", 4, 8),
+    ],
+)
+def test_a_sum_depends_on_the_condition_of_its_day(sandbox: Sandbox, said: str, usual: int, other: int) -> None:
+    run = tried(sandbox, said, LOW_MONDAYS)
+    assert bought(run, "AAPL") == list(zip(TUESDAYS, (usual, other, usual, other, usual)))
+
+
+def test_a_sum_is_split_by_ticker(sandbox: Sandbox) -> None:
+    run = tried(sandbox, "Every Monday invest $500: 70% in AAPL and 30% in MSFT", LOW_MONDAYS)
+    assert bought(run, "AAPL") == [(day, 35) for day in TUESDAYS]
+    assert bought(run, "MSFT") == [(day, 15) for day in TUESDAYS]
+    run = tried(sandbox, "$300 to AAPL and $100 to MSFT every Monday", LOW_MONDAYS)
+    assert bought(run, "AAPL") == [(day, 30) for day in TUESDAYS]
+    assert bought(run, "MSFT") == [(day, 10) for day in TUESDAYS]
+
+
+def test_a_split_sum_is_doubled_for_all(sandbox: Sandbox) -> None:
+    said = "Every Monday split $500 70/30 between AAPL and MSFT, double it when AAPL is below its 3-day average"
+    run = tried(sandbox, said, LOW_MONDAYS)
+    assert bought(run, "AAPL") == [(8, 35), (15, 70), (22, 35), (29, 70), (36, 35)]
+    assert bought(run, "MSFT") == [(8, 15), (15, 30), (22, 15), (29, 30), (36, 15)]
