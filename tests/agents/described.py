@@ -62,7 +62,7 @@ def numbers_on(draw: st.DrawFn, left: m.Line) -> m.Number:
 @st.composite
 def operands(draw: st.DrawFn, left: m.Line) -> m.Operand:
     """What `left` may be compared with: something of its own scale."""
-    kind = draw(st.sampled_from(("line", "line", "number", "scaled", "beyond")))
+    kind = draw(st.sampled_from(("line", "line", "number", "scaled", "beyond", "apart")))
     if kind == "number":
         return draw(numbers_on(left))
     alike = [name for name in sorted(KINDS) if scale(usual_line(name)) == scale(left)]
@@ -73,6 +73,9 @@ def operands(draw: st.DrawFn, left: m.Line) -> m.Operand:
         return line
     if kind == "scaled" and line.name != "atr":
         return m.Scaled(line=line, times=draw(decimal))
+    if kind == "apart" and scale(line) == "price" and line.name != "ema":  # beside an EMA it is a Keltner channel
+        range_ = m.Line(name="atr", values=(draw(st.integers(2, 50)),), timeframe=line.timeframe, symbol=line.symbol)
+        return m.Apart(line=line, ranges=draw(decimal) * draw(st.sampled_from((1, -1))), atr=range_)
     return m.Beyond(line=line, percent=draw(percents) * draw(st.sampled_from((1, -1))))
 
 

@@ -27,7 +27,8 @@ def averages(draw: st.DrawFn) -> m.Line:
 
 
 def _operands(line: m.Line) -> tuple[m.Operand, ...]:
-    return line, m.Beyond(line=line, percent=1), m.Scaled(line=line, times=0.99)
+    apart = m.Apart(line=line, ranges=-0.5, atr=m.Line(name="atr", values=(5,)))
+    return line, m.Beyond(line=line, percent=1), m.Scaled(line=line, times=0.99), apart
 
 
 @st.composite

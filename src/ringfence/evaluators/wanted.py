@@ -188,6 +188,9 @@ def _levels(left: m.Operand, right: m.Operand, way: str) -> Iterator[Fact]:
             yield Fact(kind="number", says=f"{number(one.times)} times", value=one.times)
         elif isinstance(one, m.Beyond):
             yield Fact(kind="number", says=f"{number(one.percent)} % away", value=abs(one.percent), unit="percent")
+        elif isinstance(one, m.Apart):
+            says = f"{number(abs(one.ranges))} average true ranges away"
+            yield Fact(kind="number", says=says, value=abs(one.ranges))
         elif isinstance(one, m.Number):
             about = other if isinstance(other, m.Line) else None
             name = about.name if about is not None else ""

@@ -108,6 +108,9 @@ class Reader:
             return self.grid.value(what.line, self.symbol, back) * what.times
         if isinstance(what, m.Beyond):
             return self.grid.value(what.line, self.symbol, back) * (1 + what.percent / 100)
+        if isinstance(what, m.Apart):
+            far = self.grid.value(what.atr, self.symbol, back) * what.ranges
+            return self.grid.value(what.line, self.symbol, back) + far
         return self.grid.value(what, self.symbol, back)
 
     def shown(self, what: m.Condition, moment: int) -> str:

@@ -12,6 +12,7 @@ from ringfence.trade.description.model import (
     Allocation,
     AllOf,
     AnyOf,
+    Apart,
     Between,
     Beyond,
     Case,
@@ -254,9 +255,12 @@ def _bracketed(part: Condition) -> str:
 
 def _compare(what: Compare) -> str:
     right = what.right
-    if isinstance(right, Beyond) and (what.level in ("above", "at_least")) == (right.percent > 0):
-        least = "more than" if what.level in ("above", "below") else "at least"
+    up = what.level in ("above", "at_least")
+    least = "more than" if what.level in ("above", "below") else "at least"
+    if isinstance(right, Beyond) and up == (right.percent > 0):
         return f"{operand(what.left)} is {least} {_beyond(right)}"
+    if isinstance(right, Apart) and up == (right.ranges > 0):
+        return f"{operand(what.left)} is {least} {_apart(right)}"
     return f"{operand(what.left)} {_LEVELS[what.level]} {operand(right)}"
 
 
@@ -288,11 +292,18 @@ def operand(what: Operand) -> str:
         return f"{number(what.times)} times {line(what.line)}"
     if isinstance(what, Beyond):
         return f"the level {_beyond(what)}"
+    if isinstance(what, Apart):
+        return f"the level {_apart(what)}"
     return line(what)
 
 
 def _beyond(what: Beyond) -> str:
     return f"{number(abs(what.percent))} % {'above' if what.percent > 0 else 'below'} {line(what.line)}"
+
+
+def _apart(what: Apart) -> str:
+    side = "above" if what.ranges > 0 else "below"
+    return f"{number(abs(what.ranges))} times the {number(what.atr.values[0])}-bar ATR {side} {line(what.line)}"
 
 
 def line(what: Line) -> str:

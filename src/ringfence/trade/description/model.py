@@ -62,7 +62,16 @@ class Beyond:
     percent: float
 
 
-Operand = Line | Number | Scaled | Beyond
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart:
+    """So many average true ranges above a line, or below it where negative."""
+
+    line: Line
+    ranges: float
+    atr: Line
+
+
+Operand = Line | Number | Scaled | Beyond | Apart
 
 # Conditions, each true or false at the close of a bar.
 

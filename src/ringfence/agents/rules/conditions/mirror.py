@@ -9,6 +9,7 @@ from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
+    Apart,
     Between,
     Beyond,
     Change,
@@ -102,6 +103,8 @@ def _operand(left: Line, right: Operand) -> Operand | None:
         return _line(right)
     if isinstance(right, Beyond):
         return Beyond(line=_line(right.line), percent=-right.percent)
+    if isinstance(right, Apart):
+        return replace(right, line=_line(right.line), ranges=-right.ranges)
     if isinstance(right, Scaled):
         return None
     value = _number(left.of or left, right.value)

@@ -8,14 +8,16 @@ from typing import Literal
 from ringfence.agents.rules.conditions.arriving import side_of
 from ringfence.agents.rules.conditions.moods import mood
 from ringfence.agents.rules.conditions.relations import beside_sloping, in_cloud, several
+from ringfence.agents.rules.measures.apart import atrs, away, deviations, ranges
 from ringfence.agents.rules.measures.channels import edge
 from ringfence.agents.rules.measures.lines import line
-from ringfence.agents.rules.measures.operands import both_averages, deviations, named, operand, ranges
+from ringfence.agents.rules.measures.operands import both_averages, named, operand
 from ringfence.agents.rules.measures.settings import BANDS
 from ringfence.agents.rules.reader import Reader, percent
 from ringfence.trade.description.catalogue import KINDS
 from ringfence.trade.description.model import (
     AllOf,
+    Apart,
     Between,
     Beyond,
     Compare,
@@ -90,19 +92,23 @@ def _compared(r: Reader, left: Operand, first: int, *, spoken: bool) -> Conditio
 
 
 def _by(r: Reader, made: Level, right: Operand) -> Compare | None:
-    """exceeds the average by 3 %, by more than 3 %."""
+    """exceeds the average by 3 %, by more than 3 %, by 2 ATR."""
     with r.trying() as attempt:
         if not r.take("BY") or not isinstance(right, Line) or made not in ("above", "below"):
             return None
         hard = r.take("ABOVE", "AT_LEAST")
+        up = made == "above"
         size = percent(r)
-        if size is None:
+        times = atrs(r) if size is None else None
+        far: Line | Apart | Beyond | None = away(named(right), up, *times) if times is not None else None
+        if size is not None:
+            far = Beyond(line=named(right), percent=size if up else -size)
+        if far is None:
             return None
         attempt.keep()
         strict = hard is not None and hard.kind == "ABOVE"
-        up = made == "above"
         level: Level = made if strict else "at_least" if up else "at_most"
-        return Compare(left=right, level=level, right=Beyond(line=named(right), percent=size if up else -size))
+        return Compare(left=right, level=level, right=far)
 
 
 def _same_right(r: Reader, left: Operand, side: str) -> Operand | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ringfence.agents.rules.measures.apart import beside, level_apart
 from ringfence.agents.rules.measures.channels import edge
 from ringfence.agents.rules.measures.lines import ago, line
 from ringfence.agents.rules.measures.scales import scale
@@ -47,7 +48,8 @@ def operand(r: Reader, against: Operand | None = None, side: str = "", *, left: 
     return (
         _scaled(r, known)
         or _beyond(r)
-        or _beside_average(r, line(r, known, side))
+        or level_apart(r)
+        or beside(r, line(r, known, side))
         or _recalled(r, known, left=left)
         or bare(r, left=left)
         or (None if left else _colloquial(r, known) or _number(r, known))
@@ -146,78 +148,6 @@ def _it_was(r: Reader, against: Line) -> Line | None:
             attempt.keep()
             return replace(against, ago=against.ago + 1)  # higher than on the previous bar, than yesterday
     return None
-
-
-def deviations(r: Reader) -> tuple[str, Line] | None:
-    """2 standard deviations below its 20-day mean: that is the lower Bollinger band."""
-    with r.trying() as attempt:
-        number = r.take("NUM")
-        if number is None or not r.take("STDEV"):
-            return None
-        side = r.take("ABOVE", "BELOW")
-        mean = line(r) if side is not None else None
-        if side is None or mean is None or mean.name != "sma" or mean.source or mean.ago:
-            return None
-        attempt.keep()
-        part = "upper" if side.kind == "ABOVE" else "lower"
-        band = Line(name="bollinger", values=(mean.values[0], number.value), part=part, timeframe=mean.timeframe)
-        return side.kind, replace(band, symbol=mean.symbol)
-
-
-def ranges(r: Reader) -> tuple[str, Line] | None:
-    """2 ATR below its 20-day EMA: that is the lower Keltner channel."""
-    with r.trying() as attempt:
-        times = _atrs(r)
-        side = r.take("ABOVE", "BELOW") if times is not None else None
-        mean = line(r) if side is not None else None
-        if times is None or side is None or mean is None:
-            return None
-        made = _keltner(mean, "upper" if side.kind == "ABOVE" else "lower", *times)
-        if made is None:
-            return None
-        attempt.keep()
-        return side.kind, made
-
-
-def _atrs(r: Reader) -> tuple[float, int] | None:
-    """2 ATR, 2 times the 14-day ATR, 1.5 x ATR(20), 2 times ATR14: how many, and over how many bars."""
-    number = r.take("NUM") or r.take("TWICE", "TRIPLE")
-    if number is None:
-        return None
-    r.take("TIMES")
-    r.take("ITS")
-    bars = period(r) if r.at("NUM") else None
-    if not r.take("ATR"):
-        return None
-    if bars is None and r.at("NUM") and r.at(*_OVER, "ABOVE", "BELOW", ahead=1):
-        bars = period(r, bare=True)
-    elif bars is None and r.at("(") and r.at("NUM", ahead=1) and r.at(")", ahead=2):
-        r.take("(")
-        bars = period(r, bare=True)
-        r.take(")")
-    times = {"NUM": number.value, "TWICE": 2, "TRIPLE": 3}[number.kind]
-    return times, bars or 14
-
-
-def _keltner(mean: Line, part: str, times: float, bars: int) -> Line | None:
-    if mean.name != "ema" or mean.source or mean.of or mean.ago:
-        return None
-    made = Line(name="keltner", values=(mean.values[0], times, bars), part=part, timeframe=mean.timeframe)
-    return replace(made, symbol=mean.symbol)
-
-
-def _beside_average(r: Reader, mean: Line | None) -> Line | None:
-    """EMA20 minus 2 ATR, the 20-day EMA plus 1.5 times ATR."""
-    with r.trying() as attempt:
-        if mean is None or mean.name != "ema" or not r.at("NUM", "TWICE", ahead=1):
-            return mean
-        sign = r.take("MINUS", "DASH", "AND")
-        times = _atrs(r) if sign is not None and sign.text in ("minus", "-", "plus", "+") else None
-        made = _keltner(mean, "upper" if sign and sign.text in ("plus", "+") else "lower", *times) if times else None
-        if made is None:
-            return mean
-        attempt.keep()
-        return made
 
 
 def _number(r: Reader, against: Line | None) -> Number | None:

@@ -28,11 +28,37 @@ class _Element:
             return "END" in self.kinds
         return token.kind in self.kinds and (not self.kinds[token.kind] or token.text in self.kinds[token.kind])
 
+    @property
+    def words(self) -> frozenset[str]:
+        """One of which must be there for it to fit, as `_present` has them."""
+        return frozenset(one for kind, texts in self.kinds.items() for one in _keys(kind, texts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    elements: tuple[_Element, ...]
+    becomes: tuple[str, ...]
+    needs: tuple[frozenset[str], ...]  # one of each must be there: most rules are about words that are not
+
+
+def _keys(kind: str, texts: Sequence[str]) -> list[str]:
+    return [f"{kind}={text}" for text in texts] or [kind]
+
+
+def _present(tokens: Sequence[Token]) -> set[str]:
+    return {"END", *(token.kind for token in tokens), *(f"{token.kind}={token.text}" for token in tokens)}
+
 
 @cache
-def _rules() -> tuple[tuple[tuple[_Element, ...], tuple[str, ...]], ...]:
+def _rules() -> tuple[_Rule, ...]:
     text = files("ringfence.agents.rules.text").joinpath("turns.txt").read_text(encoding="utf-8")
-    return tuple((tuple(map(_element, _elements(said))), tuple(becomes.split())) for said, becomes in _turns(text))
+    return tuple(_rule(said, becomes) for said, becomes in _turns(text))
+
+
+def _rule(said: str, becomes: str) -> _Rule:
+    elements = tuple(map(_element, _elements(said)))
+    needs = tuple(element.words for element in elements if not element.optional)
+    return _Rule(elements=elements, becomes=tuple(becomes.split()), needs=tuple(sorted(needs, key=len)))
 
 
 def _turns(text: str) -> Iterator[tuple[str, str]]:
@@ -73,20 +99,21 @@ def _element(said: str) -> _Element:
 def recast(tokens: Sequence[Token]) -> list[Token]:
     """The same in the plain words that the grammar has rules for."""
     made = _same_span(_same_index(_defined(tokens)))
-    for elements, becomes in _rules():
-        present = {"END", *(token.kind for token in made)}
-        if any(not element.optional and element.kinds.keys().isdisjoint(present) for element in elements):
-            continue  # most rules are about words that are not there
+    present = _present(made)
+    for rule in _rules():
+        if any(words.isdisjoint(present) for words in rule.needs):
+            continue
         n = 0
         while n < len(made):
-            found = _fit(made, n, elements)
+            found = _fit(made, n, rule.elements)
             if found is None:
                 n += 1
                 continue
             taken, end = found
-            new = [_made(made, taken, one, (n, end)) for one in becomes if not one.isdigit() or int(one) in taken]
+            new = [_made(made, taken, one, (n, end)) for one in rule.becomes if not one.isdigit() or int(one) in taken]
             made[n:end] = new
             n += len(new)
+            present = _present(made)
     return made
 
 

@@ -9,6 +9,7 @@ from ringfence.trade.description.code.names import Names, bare_line, frame_name,
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
+    Apart,
     Between,
     Beyond,
     Change,
@@ -130,6 +131,8 @@ class Expressions:
         """The value `back` bars before this one; `beside` is what it is compared with, after which it is called."""
         if isinstance(what, Number):
             return self._number(what.value, beside, prefix)
+        if isinstance(what, Apart):
+            return self._apart(what, self.value(what.line, back=back), self.value(what.atr, back=back))
         line = what if isinstance(what, Line) else what.line
         self.need(line, line.ago + back + 1)
         return self._measured(what, f"{self.series(line)}[-{line.ago + back + 1}]")
@@ -138,6 +141,8 @@ class Expressions:
         """The value on each of the last bars, counted back by k."""
         if isinstance(what, Number):
             return self._number(what.value, beside, prefix)
+        if isinstance(what, Apart):
+            return self._apart(what, self._each(what.line, bars), self._each(what.atr, bars))
         line = what if isinstance(what, Line) else what.line
         self.need(line, line.ago + bars)
         return self._measured(what, f"{self.series(line)}[{f'-k - {line.ago}' if line.ago else '-k'}]")
@@ -151,6 +156,10 @@ class Expressions:
             sign = "+" if what.percent > 0 else "-"
             return f"{text} * (1 {sign} {self.names.percent(name, abs(what.percent), 9.0)})"
         return text
+
+    def _apart(self, what: Apart, line: str, atr: str) -> str:
+        name = f"{self.role}_{self._called(what.line)}_ranges"
+        return f"{line} {'+' if what.ranges > 0 else '-'} {self.names.number(name, abs(what.ranges))} * {atr}"
 
     def _called(self, line: Line) -> str:
         return "price" if line.name in ("close", "open") else line.name if is_price(line) else self._own_name(line)
