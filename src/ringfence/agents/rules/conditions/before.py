@@ -61,7 +61,6 @@ def after_being(r: Reader, made: Cross | Compare) -> Condition:
             return made
         was = Compare(left=made.left, level="below" if up else "above", right=made.right)
         return AllOf(parts=(made, a_bar_ago(Held(condition=was, bars=bars))))
-    return made
 
 
 def _counted(r: Reader) -> int | None:

@@ -34,7 +34,6 @@ def recent(r: Reader, made: Condition) -> Condition:
         attempt.keep()
         days = tuple(map_lines(made, partial(_earlier, bars=back)) for back in range(bars))
         return AnyOf(parts=days) if bars > 1 else made
-    return made
 
 
 def _earlier(line: Line, *, bars: int) -> Line:

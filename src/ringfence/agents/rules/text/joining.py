@@ -91,10 +91,10 @@ def numbers(tokens: list[Token]) -> list[Token]:
             and token.text in NUMBER_WORDS
             and last.text.split()[-1] in NUMBER_WORDS
         ):
-            value = _together(last.value, token.value)
-            if value is not None:
+            together = _together(last.value, token.value)
+            if together is not None:
                 text = f"{last.text} {token.text}"
-                made[-1] = replace(last, text=text, end=token.end, value=value)
+                made[-1] = replace(last, text=text, end=token.end, value=together)
                 continue
         made.append(token)
     return made
