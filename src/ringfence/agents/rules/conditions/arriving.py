@@ -83,8 +83,8 @@ def _same(one: Line, other: Line) -> bool:
     """The lower band and the middle one are of the same channel."""
     if one.name == other.name in ("bollinger", "keltner", "donchian") and other.part == "middle":
         return True
-    average = one.name == "bollinger" and other.name == "sma" and one.values[0] == other.values[0]
-    return average or one == other
+    middle = {"bollinger": "sma", "keltner": "ema"}.get(one.name)
+    return one == other or (middle == other.name and one.values[0] == other.values[0])
 
 
 def at_edge(r: Reader) -> Condition | None:

@@ -16,7 +16,7 @@ from ringfence.agents.rules.measures.lines import line
 from ringfence.agents.rules.measures.scales import line_in
 from ringfence.agents.rules.reader import Reader
 from ringfence.trade.description.catalogue import PRICES
-from ringfence.trade.description.lines import lines_of
+from ringfence.trade.description.lines import lines_of, map_lines
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
@@ -70,10 +70,11 @@ def condition(r: Reader, *, leaving: bool = False) -> Condition | None:
                 attempt.keep()
                 continue
             again = r.take("BOTH", "EITHER")
-            r.joined = True
+            r.joined, whose = True, r.peek().text in ("its", "their")
             another = of_each(r, again.kind) if again is not None else None
             another = another or (_unary(r) if not r.at(*ACTIONS) else None)
             r.joined = False
+            another = owned(parts[-1], another) if whose and another is not None else another
             another = _either(r, another) if again is not None and again.kind == "EITHER" and word == "and" else another
             if another is None or (leaving and isinstance(another, EveryBars) and r.peek(-1).kind == "HAVE_PASSED"):
                 break
@@ -194,6 +195,14 @@ def _bracketed(r: Reader, parts: list[Condition], words: list[str]) -> list[str]
         return ["(A and B) or C", "A and (B or C)"]
     one, two = (word if word != "," else "and" for word in words)
     return [f"({told[0]} {one} {told[1]}) {two} {told[2]}", f"{told[0]} {one} ({told[1]} {two} {told[2]})"]
+
+
+def owned(before: Condition, part: Condition) -> Condition:
+    """SPY is above its average and its return is positive: that of SPY too, whatever is traded."""
+    named = [line.symbol for line in lines_of(before)]
+    if len(named) < 2 or len(set(named)) != 1 or any(line.symbol for line in lines_of(part)):
+        return part
+    return map_lines(part, lambda line: replace(line, symbol=named[0]))
 
 
 def all_of(parts: list[Condition]) -> Condition:

@@ -82,5 +82,8 @@ def _one_bar(r: Reader, at: InHours) -> InHours:
 
 
 def is_season(made: Condition) -> bool:
-    """Months, or all but some."""
-    return isinstance(made.part if isinstance(made, Not) else made, InMonths)
+    """Months, or all but some; the last three days of every month."""
+    part = made.part if isinstance(made, Not) else made
+    if isinstance(part, AnyOf):
+        return all(map(is_season, part.parts))
+    return isinstance(part, InMonths) or (isinstance(part, MonthDays) and part.first != part.last)

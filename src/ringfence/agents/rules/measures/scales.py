@@ -50,6 +50,10 @@ def fitting(r: Reader, made: Condition, first: int, *, pronoun: bool) -> Conditi
     share = isinstance(made.right, Scaled) and left is not None and left.name == "atr"
     if pronoun and left and right and scale(left) != scale(right) == "price" and not share:
         made = replace(made, left=Line(name="close", symbol=left.symbol))
+    if pronoun and left and left == made.right and scale(left) == "price":
+        made = replace(
+            made, left=Line(name="close", symbol=left.symbol)
+        )  # VWAP is rising; sell when it goes under VWAP
     if pronoun and left and isinstance(made.right, Number) and r.peek(-1).kind not in ("MONEY", "DOLLARS"):
         meant = _measured(r, made.right.value)
         if len(meant) > 1:

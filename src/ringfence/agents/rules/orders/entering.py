@@ -279,7 +279,7 @@ def entry(r: Reader, said: Collected, before: Condition | None = None) -> bool:
     said.entries.append(Entry(side=side, when=made))
     mark(r, said, verb, first)
     said.adds = said.adds or _contributes(verb.kind, made, said) or _gathers(verb.text, said)
-    if side == "long" and verb.text in ("long", "be long", "stay long") and is_season(made):
+    if verb.text in (side, f"be {side}", f"stay {side}") and is_season(made):
         said.held.append(made)  # long in every month but September: and out in September
     said.headlines += said.entries[-1:] if r.at("COLON") else []
     r.entry = made

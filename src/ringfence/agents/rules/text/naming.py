@@ -25,6 +25,13 @@ _SUFFIXES = frozenset({
 _NOT_NAMES = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "WHEN", "AND", "OR", "NOT", "UNLESS", "ONLY")
 _COMPANIES_TOO = ("TARGET", "GAP")  # Target (TGT)
 _STARTS = ("STOP_MARK", "COLON")
+_FUNDS = {
+    "gold": frozenset({"GLD", "IAU", "GC=F"}), "silver": frozenset({"SLV", "SI=F"}),
+    "oil": frozenset({"USO", "CL=F"}), "crude": frozenset({"USO", "CL=F"}), "crude oil": frozenset({"USO", "CL=F"}),
+    "natural gas": frozenset({"UNG", "NG=F"}), "s&p": frozenset({"SPY", "VOO", "IVV"}),
+    "nasdaq": frozenset({"QQQ"}), "dow": frozenset({"DIA"}), "dow jones": frozenset({"DIA"}),
+    "gold miners": frozenset({"GDX"}), "emerging markets": frozenset({"EEM"}),
+}  # fmt: skip
 
 
 def suffixes(words: list[Token], after: int) -> int:
@@ -91,7 +98,19 @@ def _ticker(token: Token) -> bool:
 def appositions(tokens: list[Token]) -> list[Token]:
     """One token for an instrument that is named twice, by its ticker and by what it is called."""
     tokens = _used_for(tokens)
-    return _plain(_described(_bracketed(tokens)))
+    return _own_funds(_plain(_described(_bracketed(tokens))))
+
+
+def _own_funds(tokens: list[Token]) -> list[Token]:
+    """Buy GLD when gold closes above its average: the one fund of it that is named stands for it."""
+    named = {token.text for token in tokens if token.kind == "SYMBOL"}
+    made = list(tokens)
+    for n, token in enumerate(tokens):
+        name = token.text.lower().removesuffix(" 500").removesuffix("-500").removesuffix("500")
+        funds = named & _FUNDS.get(name, frozenset()) if token.kind == "CANNOT_INDEX" else set()
+        if len(funds) == 1:
+            made[n] = replace(token, kind="SYMBOL", text=next(iter(funds)))
+    return made
 
 
 def _used_for(tokens: list[Token]) -> list[Token]:
