@@ -225,6 +225,7 @@ def _merge(tokens: list[Token], known: dict[str, str]) -> list[Token]:
         or (t.text in _GIVES and after is not None and after.text == "up")
         or (t.text == "that" and after is not None and after.text == "day")
         or (t.text == "make" and after is not None and after.kind in ("MONEY", "NUM"))
+        or (t.text == "do" and after is not None and after.text == "nothing")
     ]
     made: list[Token] = []
     i = 0
