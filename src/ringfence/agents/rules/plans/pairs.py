@@ -256,7 +256,8 @@ def _size(r: Reader, found: dict[str, float], first: int) -> bool:
         each = r.take("LEG", "INDEPENDENTLY", *(("PER_TRADE",) if r.peek().text == "in each" else ())) is not None
         if not each and r.take("EVERY"):
             each = r.take("SYMBOL", "LEG", "SIDE", "STOCKS") is None or True
-        if not each or not (equity or r.peek(-1).kind in ("LEG", "INDEPENDENTLY")):
+        named = r.peek(-1).kind in ("LEG", "INDEPENDENTLY") or (each and r.at("STOP_MARK", "END"))  # 25 % each
+        if not each or not (equity or named):
             return False
         if size > 50:
             raise r.ask("more than half of the equity on each side", ["50 % of the equity on each side"], first)
