@@ -134,3 +134,14 @@ def once_more(r: Reader, said: Collected) -> bool:
     """buy another $1,000 of it: although it holds some."""
     said.adds = r.take("ANOTHER") is not None or said.adds
     return r.peek(-1).kind == "ANOTHER"
+
+
+def nothing_else(r: Reader, said: Collected) -> bool:
+    """Be long when …, otherwise nothing: out then, where nothing else ends it. Buy …; otherwise do nothing: no rule."""
+    if not r.take("NOTHING"):
+        return False
+    ends = ("SELL", "EXIT", "COVER", "STOP", "TARGET", "TRAIL", "TIME_STOP", "UNTIL", "AFTER")
+    ended = any(token.kind in ends for token in r.tokens) or r.entry in said.held
+    if r.entry is not None and lasts(r.entry) and not ended:
+        said.held.append(r.entry)
+    return True

@@ -21,7 +21,7 @@ from ringfence.agents.rules.orders.headings import heading, usual_settings
 from ringfence.agents.rules.orders.lasting import after_bars, listed_bars
 from ringfence.agents.rules.orders.leaving import leave, reason_first
 from ringfence.agents.rules.orders.opening import names_side
-from ringfence.agents.rules.orders.permitted import allowed_at, other_exit
+from ringfence.agents.rules.orders.permitted import allowed_at, nothing_else, other_exit
 from ringfence.agents.rules.orders.remarks import half_day, marks, one_for_each, so_anyway, without_guards
 from ringfence.agents.rules.orders.shared_out import add_each, saved, sums
 from ringfence.agents.rules.orders.sides import in_neither, mirrors, opposed, otherwise_short, remark, sided_filter
@@ -246,7 +246,7 @@ def _otherwise(r: Reader, said: Collected) -> bool:
     if not r.take("OTHERWISE"):
         return False
     r.take(",")
-    if r.take("NOTHING"):
+    if nothing_else(r, said):
         return True
     if r.at("HOLD") and (said.exits or said.guards.made() != Guards()):
         r.take("HOLD")  # sell when …, otherwise hold
