@@ -279,7 +279,7 @@ def _paid(tokens: list[Token]) -> list[Token]:
 def _owned(tokens: list[Token]) -> list[Token]:
     """Sell when AMD's is lower: that of AMD, and not AMD."""
     made: list[Token] = []
-    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+    for token, after in zip(tokens, [*tokens[1:], None], strict=False):
         alone = after is not None and lexicon().kinds.get(after.text) in ("IS", "CROSS", "FALLS", "RISES")
         alone = alone and after is not None and not after.text.endswith("ing")  # Apple's rising: it is
         if token.value and token.kind in ("Word", "Name") and alone:
