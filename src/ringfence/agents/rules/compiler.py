@@ -59,6 +59,7 @@ from ringfence.trade.description.model import (
     in_money,
 )
 
+_SPANS = tuple(f"in {span} {word}" for span in ("months", "weeks") for word in ("when", "where", "in which"))
 MOST_CHARACTERS = 4_000
 MOST_NESTED = 60
 
@@ -154,7 +155,7 @@ def _in_order(
     if isinstance(made, Description) and (unused := unused_line(made, about)):
         made = f"it speaks of {unused}, and no rule uses that: say what it is to do"
     if isinstance(made, Description) and idle(made) and echo(made) != text.strip():
-        made = "it holds a line against itself, or has it rise and fall on one bar: say what is meant"
+        made = "it holds a line against itself or zero, or has it rise and fall on one bar: say what is meant"
     if isinstance(made, Description) and points_apart(made) and echo(made) != text.strip():
         made = "two returns cannot be compared by how many points they differ: say which of them is higher"
     if isinstance(made, Description) and one_day(made) and echo(made) != text.strip():
@@ -301,6 +302,8 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     if not made.symbols and not made.every and len({line.symbol for line in lines_of(made) if line.symbol}) > 1:
         return "several instruments are named, and not which of them is traded: say for example Trade AAPL"
     ends = exits or any((guards.stop, guards.target, guards.trail, guards.partials, guards.time_stop_bars))
+    if not ends and not adds and any(token.kind == "WHEN" and token.text in _SPANS for token in r.tokens):
+        return 'it is for some months or weeks, and does not say when to sell: add "sell when …"'
     if not ends and not adds and len({e.side for e in entries}) == 1:
         r.notices.append("no exit was given: what it buys it keeps to the end")
     return made

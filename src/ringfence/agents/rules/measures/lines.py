@@ -213,6 +213,11 @@ def _said(r: Reader, made: Line, *, explicit: bool = False) -> Line:
     other = next((r.known[name] for name in _DIRECTIONAL if name in r.known and name != made.name), None)
     if bare and made.name in _DIRECTIONAL and made.name not in r.known and other is not None:
         raise r.ask(f"over how many bars is the {KINDS[made.name].english}?", ["+DI(10), -DI(10), ADX(10)"], r.i - 1)
+    whole = len(made.values) == 1  # %K(14) and %D(5) are of one indicator
+    if whole and not bare and r.known.setdefault(f"first {made.name}", made.values) != made.values:
+        r.known[f"other {made.name}"] = made.values
+    if bare and f"other {made.name}" in r.known:
+        raise r.ask(f"which {KINDS[made.name].english}: two were named", ["say its period"], r.i - 1)
     if made.values != usual:
         r.known[made.name] = made.values
     elif made.name in r.known and bare:

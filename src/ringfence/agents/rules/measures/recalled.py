@@ -1,4 +1,4 @@
-"""An average without a period: the one that was named before, of the line it is held against."""
+"""An average or an ATR without a period: the one that was named before, of the line it is held against."""
 
 from __future__ import annotations
 
@@ -44,3 +44,14 @@ def _of_the_same(r: Reader, one: Line, against: Line | None) -> bool:
     if scale(against) == "price":
         return scale(one) == "price"
     return one.of == plain(against) or (scale(against) == "volume" == scale(one))
+
+
+def atr_bars(r: Reader, said: int | None) -> int:
+    """The bars that were said, here or where the ATR was named before: the 20-day ATR is …, stop 3 ATR."""
+    if said is not None:
+        r.known["atr"] = (said,)
+    elif "other atr" in r.known:
+        raise r.ask("which ATR: two were named", ["2 times the 14-day ATR"], r.i - 1)
+    elif "atr" in r.known:
+        r.notices.append("ATR without a period is the one named before")
+    return int(r.known.get("atr", (14,))[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ringfence.agents.rules.measures.recalled import atr_bars
 from ringfence.agents.rules.orders.lasting import longest_stay, none_longer
 from ringfence.agents.rules.reader import Reader, money, percent, period
 from ringfence.trade.description.model import Distance, Guards, Partial, Trail
@@ -60,19 +61,11 @@ def distance(r: Reader, *, price: bool = True) -> Distance | None:
             if r.take("ATR"):
                 bars = bars or _atr_period(r)
                 attempt.keep()
-                return Distance(kind="atr", value=value, period=_atr_bars(r, bars))
+                return Distance(kind="atr", value=value, period=atr_bars(r, bars))
     if r.at("ATR") and not r.at("STOP", "TRAIL", "TARGET", ahead=1):
         r.take("ATR")  # an ATR below the entry
-        return Distance(kind="atr", value=1, period=_atr_bars(r, _atr_period(r)))
+        return Distance(kind="atr", value=1, period=atr_bars(r, _atr_period(r)))
     return _price(r) if price else None
-
-
-def _atr_bars(r: Reader, said: int | None) -> int:
-    """The bars that were said, here or where the ATR was named before: the 20-day ATR is …, stop 3 ATR."""
-    r.known |= {"atr": (said,)} if said is not None else {}
-    if said is None and "atr" in r.known:
-        r.notices.append("ATR without a period is the one named before")
-    return int(r.known.get("atr", (14,))[0])
 
 
 def _atr_period(r: Reader) -> int | None:
@@ -278,7 +271,7 @@ def _atr_first(r: Reader, g: Guarding) -> bool:
         bars = _atr_period(r) or bars
         attempt.keep()
         _tail(r)
-        far = Distance(kind="atr", value=number.value, period=_atr_bars(r, bars))
+        far = Distance(kind="atr", value=number.value, period=atr_bars(r, bars))
         return _record(r, g, token.kind, far, first, rest=False)
 
 

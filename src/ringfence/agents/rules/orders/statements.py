@@ -336,9 +336,7 @@ def _given_to(r: Reader) -> None:
 
 def _bought(r: Reader, said: Collected) -> bool:
     """I buy 100 shares each time: how much, and not when."""
-    if not r.at("BUY", "ALL_TIME"):
-        return False
-    made = sizing(r, whole=True)
+    made = sizing(r, whole=True) if r.at("BUY", "ALL_TIME") else None
     return made is not None and said.size(r, made, r.i)
 
 

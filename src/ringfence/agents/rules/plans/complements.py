@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from ringfence.agents.rules.measures.scales import scale
 from ringfence.agents.rules.reader import Reader
 from ringfence.trade.description.catalogue import PRICES
 from ringfence.trade.description.lines import lines_of
@@ -23,6 +24,7 @@ from ringfence.trade.description.model import (
     Level,
     Line,
     Not,
+    Number,
     OnSchedule,
     OnWeekdays,
     Signals,
@@ -73,8 +75,8 @@ def _measures(rule: Condition, traded: Collection[str]) -> set[Line]:
 
 
 def idle(made: Description) -> bool:
-    """A line that is held against itself, or that rises and falls on one bar: words were taken for what they do not
-    mean."""
+    """A line that is held against itself, a price against zero, or one that rises and falls on one bar: words were
+    taken for what they do not mean."""
     plan = made.plan
     if not isinstance(plan, Signals):
         return False
@@ -83,7 +85,9 @@ def idle(made: Description) -> bool:
 
 def _idle(rule: Condition) -> bool:
     if isinstance(rule, (Compare, Cross)):
-        return rule.left == rule.right
+        nothing = isinstance(rule.right, Number) and rule.right.value <= 0
+        priced = isinstance(rule.left, Line) and scale(rule.left) in ("price", "volume")
+        return rule.left == rule.right or (nothing and priced)
     parts = rule.parts if isinstance(rule, (AllOf, AnyOf, SomeOf)) else (rule.part,) if isinstance(rule, Not) else ()
     ways = {(part.line, part.way) for part in parts if isinstance(part, Trend)}
     torn = isinstance(rule, AllOf) and len({line for line, _ in ways}) < len(ways)
