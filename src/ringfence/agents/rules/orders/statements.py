@@ -252,7 +252,7 @@ def _otherwise(r: Reader, said: Collected) -> bool:
         r.take("HOLD")  # sell when …, otherwise hold
         r.skip("IT", "POSITION")
         return r.at("END", "STOP_MARK", ",")
-    guarded = said.guards.made() != Guards()
+    guarded = said.guards.made() != Guards() and r.peek(-2).kind == ","
     if r.at("EXIT", "SELL", "COVER") and (r.at("AFTER", "IN", ahead=1) or (guarded and r.at("WHEN", "ON", ahead=1))):
         return leave(r, said, None)  # otherwise out after 10 days; stop 5 %, otherwise out when …
     if r.take_all("NOT", "BUY"):  # otherwise no buying this month
