@@ -43,6 +43,7 @@ from ringfence.trade.description.model import (
     Entry,
     EveryBars,
     Exit,
+    FixedCash,
     FixedShares,
     Guards,
     InHours,
@@ -285,6 +286,8 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     adds = said.adds or _bought_again(sizing, entries, exits, guards)
     adds = adds or (said.kept and (in_money(sizing) or isinstance(sizing, FixedShares)) and _each_time(r))
     sizing = with_cases(said, sizing)
+    if isinstance(sizing, FixedCash) and len(symbols) > 1 and not any(t.text == "each" for t in r.tokens):
+        r.notices.append("the sum is spent on each of them: to divide it, say for example split $500 equally between …")
     plan = Signals(entries=tuple(entries), exits=tuple(exits), guards=guards, sizing=sizing, adds=adds)
     told = not_so(said, plan, 0 if said.every and not symbols else len(symbols) or 1)
     if told:

@@ -13,7 +13,7 @@ from ringfence.agents.rules.dates.calendar import DAYS
 from ringfence.agents.rules.orders.amounts import amount_at
 from ringfence.agents.rules.orders.collected import Collected
 from ringfence.agents.rules.orders.entering import when_said
-from ringfence.agents.rules.plans.complements import opposite_side
+from ringfence.agents.rules.plans.complements import leaves, opposite_side
 from ringfence.agents.rules.reader import Reader
 from ringfence.trade.description.lines import lines_of
 from ringfence.trade.description.model import (
@@ -52,7 +52,7 @@ def varied(r: Reader, said: Collected) -> bool:
     """but $400 if …; 400 instead in months when …; plus $100 if …; if …, buy $300 instead; double it when …"""
     if said.sizing is None or not said.entries or not isinstance(said.sizing, _USUAL):
         return False
-    return _size_first(r, said) or _rule_first(r, said)
+    return _size_first(r, said) or _rule_first(r, said) or _for_the_rest(r, said)
 
 
 _USUAL = (FixedCash, FixedShares, PercentOfEquity, CashSplit)
@@ -84,6 +84,8 @@ def _size_first(r: Reader, said: Collected) -> bool:
         if when is None or (made.more and wide and not scoped) or not (marked or plain) or not r.at(*_ENDS):
             return False
         loose = link == "and" and not marked  # $100 if …, and $200 if …: where the two are steps, or the whole
+        if not made.per_trade and any(isinstance(one, (OnSchedule, EveryBars, OnWeekdays)) for one in _leaves(when)):
+            return False  # or $100 every two weeks: another schedule, and no case of this one
         if not _add(r, said, made, when, begun, loose=loose):
             return False
         attempt.keep()
@@ -101,11 +103,40 @@ def _rule_first(r: Reader, said: Collected) -> bool:
             return False
         r.skip(",", "THEN", "COLON", "TO")
         made = _other_size(r, said, "")
-        if made is None or not (made.instead or made.times or (made.more and scoped and not wide)) or not r.at(*_ENDS):
+        if made is None or not r.at(*_ENDS):
+            return False
+        named = scoped and any(token.kind in DAYS for token in r.tokens[begun : r.i])  # on Fridays when …, put in $250
+        if not (made.instead or made.times or named or (made.more and scoped and not wide)):
             return False
         if not _add(r, said, made, when, begun):
             return False
         attempt.keep()
+        return True
+
+
+def _for_the_rest(r: Reader, said: Collected) -> bool:
+    """every month $500 if it is above its average, otherwise $250; unless RSI is above 70, in which case $500."""
+    entered = said.entries[0].when
+    if len(said.entries) > 1 or said.cases or not isinstance(entered, AllOf):
+        return False
+    dates = tuple(part for part in entered.parts if isinstance(part, _DATED))
+    rules = [part for part in entered.parts if not isinstance(part, _DATED)]
+    if not dates or len(rules) != 1 or any(isinstance(part, Cross) for part in _leaves(rules[0])):
+        return False
+    with r.trying() as attempt:
+        denied = isinstance(rules[0], Not) and (r.peek(-1).kind == "THEN" or r.peek().text == "in case")
+        if not r.take("OTHERWISE") and not denied:
+            return False
+        r.take("WHEN") if r.peek().text == "in case" else None
+        r.skip(",", "THEN", "ONLY", "FOR")
+        made = _other_size(r, said, "", "ONLY", "FOR")
+        if made is None or made.more or made.per_trade or not r.at(*_ENDS):
+            return False
+        attempt.keep()
+        rest = rules[0].part if isinstance(rules[0], Not) else leaves(rules[0])
+        said.entries[0] = replace(said.entries[0], when=dates[0] if len(dates) == 1 else AllOf(parts=dates))
+        r.entry = said.entries[0].when
+        said.cases.append(Case(when=rest, value=made.value))
         return True
 
 
@@ -133,14 +164,14 @@ def _link(r: Reader) -> str:
     return before.text if before is not None and before.kind == "AND" else ""
 
 
-def _other_size(r: Reader, said: Collected, link: str) -> _Said | None:
+def _other_size(r: Reader, said: Collected, link: str, *also: str) -> _Said | None:
     made = _Said()
     made.more = link in ("plus", "and also", "and additionally")
-    while r.at(*_LEAD, "EXTRA", "ANOTHER", "ON_TOP"):
+    while r.at(*_LEAD, "EXTRA", "ANOTHER", "ON_TOP", *also):
         made.verb = made.verb or r.at("BUY", "INVEST", "DCA")
         made.instead = made.instead or (r.at("IT", "AMOUNT") and r.at("MONEY", "NUM", "TWICE", "TRIPLE", ahead=1))
         made.more = made.more or r.at("EXTRA", "ANOTHER", "ON_TOP")
-        r.take(*_LEAD, "EXTRA", "ANOTHER", "ON_TOP")
+        r.take(*_LEAD, "EXTRA", "ANOTHER", "ON_TOP", *also)
     value = _times(r, said) if not made.more else None
     made.times = value is not None
     if value is None:
