@@ -263,7 +263,7 @@ rhythms = schedules()
 @st.composite
 def descriptions(draw: st.DrawFn, *, others: bool = False) -> m.Description:
     """`others`: some go by the lines of an instrument that they do not trade."""
-    kind = draw(st.sampled_from(("signals", "signals", "signals", "allocation", "rotation", "pair")))
+    kind = draw(st.sampled_from(("signals", "signals", "signals", "allocation", "rotation", "pair", "level")))
     if kind == "signals":
         symbols = draw(st.one_of(st.just(()), st.sampled_from(SYMBOLS).map(lambda s: (s,)), baskets))
         ruled = draw(signals())
@@ -282,6 +282,13 @@ def descriptions(draw: st.DrawFn, *, others: bool = False) -> m.Description:
         if not weights and draw(st.booleans()):
             return m.Description(plan=plan, every=True)
         return m.Description(plan=plan, symbols=symbols)
+    if kind == "level":
+        aim = st.builds(
+            m.VolatilityTarget, percent=percents, period=st.integers(2, 100), bars_per_year=st.sampled_from((52, 252))
+        )
+        lasting = simple.filter(lambda what: not isinstance(what, m.Cross))
+        level = m.Levelled(target=draw(aim), rebalance=draw(rhythms), only=draw(st.none() | lasting))
+        return m.Description(plan=level, symbols=symbols[:1])
     if kind == "rotation":
         rank = draw(lines().filter(lambda one: one.name not in ("momentum",)))
         rotation = m.Rotation(

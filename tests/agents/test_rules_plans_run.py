@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from ringfence import open_sandbox
+from ringfence.agents.rules.compiler import Understood, compile_request
+from ringfence.evaluators.correctness import rederive
 from ringfence.sandbox import Sandbox
 from ringfence.trade.bars import Bars, Candles
 from ringfence.trade.run import Run
@@ -15,7 +17,7 @@ from ringfence.trade.times import DAY
 
 from tests.agents.compiled import tried
 from tests.trade.prices import MONDAY, make_bars
-from tests.verbs.judged import STRATEGY_SANDBOX
+from tests.verbs.judged import STRATEGY_SANDBOX, sample
 
 OPEN = 9.9  # so that $100 buys ten shares, and no rounding nine
 
@@ -73,3 +75,29 @@ def test_a_split_sum_is_doubled_for_all(sandbox: Sandbox) -> None:
     run = tried(sandbox, said, LOW_MONDAYS)
     assert bought(run, "AAPL") == [(8, 35), (15, 70), (22, 35), (29, 70), (36, 35)]
     assert bought(run, "MSFT") == [(8, 15), (15, 30), (22, 15), (29, 30), (36, 15)]
+
+
+def test_a_level_volatility_is_put_right_on_schedule_and_left_when_the_rule_fails(sandbox: Sandbox) -> None:
+    """Closes of 10 and 10.1 by turns move by about 1 % a day: some 16 % a year, so 10 % is some 60 % of the equity."""
+    days = 60
+    closes = [10.0 if n % 2 else 10.1 for n in range(days)]
+    closes[40:] = [9.0] * 20  # below 9.5: out
+    returns = np.diff(closes[:22]) / np.array(closes[:21])
+    bars = make_bars(AAPL=quiet(days, closes, 10.0))
+    said = "Hold AAPL at 10% volatility over 20 days, resized every Monday, flat while it is under 9.5"
+    run = tried(sandbox, said, bars)
+    made = bought(run, "AAPL")
+    share = 10 / (np.std(returns[:20], ddof=1) * 252**0.5 * 100)
+    assert made[0][1] == pytest.approx(share * 100_000 / 10, abs=2)
+    assert made[-1][0] == 41 and sum(qty for _, qty in made) == 0
+    assert all((day - 1) % 7 == 0 for day, _ in made[1:-1])
+
+
+def test_a_level_volatility_is_derived_again(sandbox: Sandbox) -> None:
+    said = "Hold GOOG at 10% volatility over 20 days, resized every Monday, only while it is above its 100-day average"
+    bars = sample("GOOG")
+    description = compile_request(said)
+    assert isinstance(description, Understood)
+    found = rederive(description.description, tried(sandbox, said, bars), bars)
+    assert found.counts["rebalances"] > 100
+    assert not found.errors

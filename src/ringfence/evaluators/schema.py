@@ -269,6 +269,9 @@ def _plan(description: m.Description) -> Iterator[str]:
     elif isinstance(plan, m.Rotation):
         if plan.count < 1 or (symbols and plan.count > len(symbols)):
             yield f"{plan.count} of {len(symbols)} instruments are to be held: give a number that can be"
+    elif isinstance(plan, m.Levelled):
+        if len(symbols) != 1:
+            yield f"a level volatility is of one instrument and {len(symbols)} are named: name one"
     else:
         yield from _pair(plan, symbols)
 

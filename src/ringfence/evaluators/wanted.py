@@ -54,6 +54,10 @@ def _facts(description: m.Description) -> Iterator[Fact]:
         yield from _condition(plan.only) if plan.only else ()
         if plan.otherwise:
             yield Fact(kind="ticker", says=plan.otherwise, of=plan.otherwise)
+    elif isinstance(plan, m.Levelled):
+        yield from _sizing(plan.target)
+        yield from _condition(plan.rebalance)
+        yield from _condition(plan.only) if plan.only else ()
     else:
         yield from _pair(plan)
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ringfence.evaluators.derive.conditions import Flags, Reader, Truth
+from ringfence.evaluators.derive.conditions import Flags, Reader, Truth, never
 from ringfence.evaluators.derive.findings import Findings
 from ringfence.evaluators.derive.lines import Grid
 from ringfence.evaluators.derive.rulebook import traded_symbols
@@ -66,10 +66,37 @@ class Ranked:
         return weights
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """So much of one instrument as has the volatility that is aimed at, where `fit` says that it is held."""
+
+    due: Flags
+    symbol: str
+    target: m.VolatilityTarget
+    volatility: Floats
+    fit: Truth
+
+    def at(self, moment: int) -> Mapping[str, float] | None:
+        now = float(self.volatility[moment]) * (self.target.bars_per_year / 252) ** 0.5
+        if self.fit.may[moment] != self.fit.must[moment] or now != now:
+            return None
+        return {self.symbol: min(self.target.percent / max(now, 0.01), 1.0)} if self.fit.must[moment] else {}
+
+
+def _level(plan: m.Levelled, grid: Grid, symbol: str) -> Level:
+    reader = Reader(grid, symbol, symbol)
+    fit = ~never(len(grid)) if plan.only is None else reader.truth(plan.only)
+    turned = np.concatenate(([False], (fit.may[1:] != fit.may[:-1]) | (fit.must[1:] != fit.must[:-1])))
+    volatility = grid.value(m.Line(name="volatility", values=(float(plan.target.period),)), symbol)
+    return Level(reader.truth(plan.rebalance).must | turned, symbol, plan.target, volatility, fit)
+
+
 def weights_of(description: m.Description, bars: Bars) -> Weights:
     grid, plan = Grid(bars), description.plan
     symbols = traded_symbols(description, bars)
-    assert isinstance(plan, (m.Allocation, m.Rotation))
+    assert isinstance(plan, (m.Allocation, m.Rotation, m.Levelled))
+    if isinstance(plan, m.Levelled):
+        return _level(plan, grid, symbols[0])
     due: Flags = np.zeros(len(grid), dtype=bool)
     if plan.rebalance is not None:
         due = Reader(grid, symbols[0], bars.symbols[0]).truth(plan.rebalance).must

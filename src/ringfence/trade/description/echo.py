@@ -32,6 +32,7 @@ from ringfence.trade.description.model import (
     Held,
     InHours,
     InMonths,
+    Levelled,
     Line,
     MonthDays,
     Not,
@@ -82,6 +83,10 @@ def echo(description: Description) -> str:
         said = [_allocation(plan, description), *_rebalance(plan.rebalance)]
     elif isinstance(plan, Rotation):
         said = _rotation(plan, description)
+    elif isinstance(plan, Levelled):
+        plan = own_named(plan, description.symbols[0])
+        said = [f"Hold {description.symbols[0]}", *_sizing(plan.target, ()), *_rebalance(plan.rebalance)]
+        said += [f"Only while {condition(plan.only)}"] if plan.only else []
     else:
         said = _pair(plan, description.symbols)
     return " ".join(f"{sentence}." for sentence in said)

@@ -9,6 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ringfence.trade.description.dates import (
+    EveryBars as EveryBars,
+    InHours as InHours,
+    InMonths as InMonths,
+    MonthDays as MonthDays,
+    OnSchedule as OnSchedule,
+    OnWeekdays as OnWeekdays,
+    Period as Period,
+)
 from ringfence.trade.description.guards import (
     Distance as Distance,
     Guards as Guards,
@@ -22,7 +31,6 @@ Side = Literal["long", "short"]
 Level = Literal["above", "below", "at_least", "at_most"]
 Direction = Literal["above", "below", "either"]
 Way = Literal["up", "down"]
-Period = Literal["day", "week", "month", "quarter", "year"]
 
 # What a condition compares.
 
@@ -127,55 +135,6 @@ class Held:
 
     condition: Compare | Between
     bars: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OnSchedule:
-    """The first bar of a day of the calendar. `on` is a weekday, `first` or `last`; a month's last is its last weekday.
-
-    Of a month it may be a number too: "15" is the first bar on or after the 15th.
-
-    A day on which nothing was traded is left out: a Monday that is a holiday is no Monday. `each` of 2 is every other
-    week or month, counted from the first of the calendar, so that they are the same ones whenever the data begins.
-    """
-
-    every: Period
-    on: str = "first"
-    each: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EveryBars:
-    bars: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OnWeekdays:
-    days: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InHours:
-    """By the exchange's clock; the bar begins at or after `start` and before `end`."""
-
-    start: str = "00:00"
-    end: str = "24:00"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InMonths:
-    """By the exchange's calendar; 1 is January."""
-
-    months: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MonthDays:
-    """Days of a month by their number, both ends included: 3 is the third on which there is a bar, -3 the third last
-    weekday. Both ends are counted from the same side."""
-
-    first: int
-    last: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -385,7 +344,17 @@ class Pair:
     time_stop_bars: int = 0  # out at the open this many bars after the one it came in at
 
 
-Plan = Signals | Allocation | Rotation | Pair
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Levelled:
+    """As much of one instrument as moves by so much a year, put right on a schedule; none of it where `only` fails,
+    which is asked on every bar."""
+
+    target: VolatilityTarget
+    rebalance: OnSchedule | EveryBars
+    only: Condition | None = None
+
+
+Plan = Signals | Allocation | Rotation | Pair | Levelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -213,6 +213,11 @@ def _volatility(r: Reader, said: _Said, *, spoken: bool, whole: bool) -> Sizing 
     if "VOLATILITY" not in said.words or not aimed or said.amount.kind != "PCT" or not said.amount.value > 0:
         return None
     r.take_to(said.end)
+    return aimed_at(r, said.amount.value, first)
+
+
+def aimed_at(r: Reader, percent: float, first: int) -> VolatilityTarget:
+    """So many percent a year, over the length that follows."""
     window = measured_over(r) or 20
     year = _BARS_PER_YEAR.get(r.timeframe, 0)
     if year == 252 and _coins(r):
@@ -223,7 +228,6 @@ def _volatility(r: Reader, said: _Said, *, spoken: bool, whole: bool) -> Sizing 
             attempt.keep()
     if not year:
         raise r.ask(f"how many {r.timeframe} bars has a year?", ["add: at 1638 bars a year"], first)
-    percent = said.amount.value
     percent = int(percent) if percent == int(percent) else percent  # the program has the number as it was said
     return VolatilityTarget(percent=percent, period=window, bars_per_year=year)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ringfence.trade.description.code.conditions import Expressions, schedule
 from ringfence.trade.description.code.program import Program, condition_lines
 from ringfence.trade.description.lines import lines_of
-from ringfence.trade.description.model import Allocation, Description, EveryBars, OnSchedule, Pair, Rotation
+from ringfence.trade.description.model import Allocation, Description, EveryBars, Levelled, OnSchedule, Pair, Rotation
 
 
 def allocation_code(description: Description, program: Program) -> str:
@@ -90,6 +90,45 @@ def rotation_code(description: Description, program: Program) -> str:
     early = [text for text in early if "[symbol]" not in text]
     early += [f"any({each} for symbol in {among})"] if each else []
     return program.text([*condition_lines("if", "or", early, 8), "    return", *body] if early else body)
+
+
+def levelled_code(description: Description, program: Program) -> str:
+    """Out on any bar on which the rule fails; in again, or put right, at the size of that day."""
+    plan = description.plan
+    assert isinstance(plan, Levelled)
+    program.class_name = "LevelVolatility"
+    names, target = program.names, plan.target
+    names.declare(lines_of(plan.only))
+    says = Expressions(names=names, data="data", functions=program.functions)
+    connective, parts = says.parts(plan.only) if plan.only else ("and", [])
+    name = "volatility" if "volatility" not in names.series.values() else "own_volatility"
+    program.functions.add("volatility")
+    year = "" if target.bars_per_year == 252 else f", {target.bars_per_year}"
+    period = names.count("volatility_bars", target.period)
+    program.extra_init[name] = f"self.I(volatility, data.close, {period}{year})"
+    percent = names.number("volatility_target", target.percent)
+    due = ["not position", _due(plan.rebalance, program)]
+    program.dated = program.dated or says.dated
+    held = [
+        *condition_lines("if", "or", due, 12),
+        f"    share = min({percent} / max(self.{name}[-1], 0.01), 1)",
+        '    self.rebalance({self.symbol: share}, reason="volatility")',
+    ]
+    early = says.too_early()
+    uses_data = any("data." in text or "data)" in text for text in [*parts, *early])
+    body = [
+        "if self.orders:  # they wait for a bar of their own",
+        "    return",
+        *(["data = self.data[self.symbol]"] if uses_data else []),
+        "position = self.position(self.symbol)",
+        *([*condition_lines("if", "or", early, 8), "    return"] if early else []),
+    ]
+    if parts:
+        body += [*condition_lines("if", connective, parts, 8), *(f"    {text}" for text in held)]
+        body += ["elif position:", '    position.close(reason="rule")']
+    else:
+        body += held
+    return program.text(body)
 
 
 def pair_code(description: Description, program: Program) -> str:
