@@ -135,7 +135,6 @@ SAME = (
     "Buy $250 of GOOG weekly on Fridays",
     "Buy when RSI < 35. Cut losses short at 4%. Lock in profits at 12%.",
     "Buy when the 10 EMA is above the 30 EMA, otherwise sell when it's not",
-    "Risk 0.5% of equity per trade. Buy when RSI < 25 with a 4% stop. otherwise Sell when RSI > 55.",  # beside the stop
 )  # fmt: skip
 MEANINGFUL = ("not", "unless", "except", "twice", "yesterday", "weekly", "short", "between", "77", "13 %", "otherwise")
 
