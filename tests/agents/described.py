@@ -261,9 +261,27 @@ rhythms = schedules()
 
 
 @st.composite
+def choices(draw: st.DrawFn, symbols: tuple[str, ...]) -> m.Description:
+    """Two baskets of which one has weights, with a rule about one instrument."""
+    rule = map_lines(
+        draw(simple.filter(lambda what: not isinstance(what, m.Cross))), lambda line: replace(line, symbol=symbols[0])
+    )
+    part = 100 // len(symbols)
+    held = m.Basket(symbols=symbols, weights=(*[part] * (len(symbols) - 1), 100 - part * (len(symbols) - 1)))
+    others: tuple[m.Basket, ...] = (
+        m.Basket(),
+        m.Basket(symbols=("TLT",)),
+        m.Basket(symbols=("TLT", symbols[0])),
+        m.Basket(symbols=("TLT", symbols[0]), weights=(60, 40)),
+    )
+    plan = m.Choice(rule=rule, held=held, other=draw(st.sampled_from(others)), rebalance=draw(rhythms))
+    return m.Description(plan=plan, symbols=tuple(dict.fromkeys((*held.symbols, *plan.other.symbols))))
+
+
+@st.composite
 def descriptions(draw: st.DrawFn, *, others: bool = False) -> m.Description:
     """`others`: some go by the lines of an instrument that they do not trade."""
-    kind = draw(st.sampled_from(("signals", "signals", "signals", "allocation", "rotation", "pair", "level")))
+    kind = draw(st.sampled_from(("signals", "signals", "signals", "allocation", "rotation", "pair", "level", "choice")))
     if kind == "signals":
         symbols = draw(st.one_of(st.just(()), st.sampled_from(SYMBOLS).map(lambda s: (s,)), baskets))
         ruled = draw(signals())
@@ -282,6 +300,8 @@ def descriptions(draw: st.DrawFn, *, others: bool = False) -> m.Description:
         if not weights and draw(st.booleans()):
             return m.Description(plan=plan, every=True)
         return m.Description(plan=plan, symbols=symbols)
+    if kind == "choice":
+        return draw(choices(symbols))
     if kind == "level":
         aim = st.builds(
             m.VolatilityTarget, percent=percents, period=st.integers(2, 100), bars_per_year=st.sampled_from((52, 252))

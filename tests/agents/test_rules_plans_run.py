@@ -93,6 +93,30 @@ def test_a_level_volatility_is_put_right_on_schedule_and_left_when_the_rule_fail
     assert all((day - 1) % 7 == 0 for day, _ in made[1:-1])
 
 
+def test_one_of_two_baskets_is_held_by_a_rule_on_its_day(sandbox: Sandbox) -> None:
+    """The rule fails on one Monday: 70 % and 30 % become 30 % and 70 %, and come back a week later."""
+    bars = make_bars(AAPL=quiet(40, {14: 9.0, 24: 9.0}, 10.0), MSFT=quiet(40, {}, 10.0))
+    said = "Every Monday hold 70% AAPL and 30% MSFT if AAPL is above 9.5, otherwise 30% AAPL and 70% MSFT"
+    run = tried(sandbox, said, bars)
+    assert bought(run, "AAPL")[0][1] == 7000
+    assert [one for one in bought(run, "AAPL") if one[0] > 7] == [(15, pytest.approx(-4000, abs=400)), (22, 4000)]
+    assert sum(qty for _, qty in bought(run, "AAPL")) == 7000
+    assert sum(qty for _, qty in bought(run, "MSFT")) == 3000
+
+
+def test_a_choice_of_baskets_is_derived_again(sandbox: Sandbox) -> None:
+    said = (
+        "If AAPL is above its 100-day average hold 60% AAPL and 40% MSFT, otherwise hold 50% IBM and 50% MSFT. "
+        "Rebalance monthly."
+    )
+    bars = sample("AAPL", "MSFT", "IBM")
+    description = compile_request(said)
+    assert isinstance(description, Understood)
+    found = rederive(description.description, tried(sandbox, said, bars), bars)
+    assert found.counts["rebalances"] > 50
+    assert not found.errors
+
+
 def test_a_level_volatility_is_derived_again(sandbox: Sandbox) -> None:
     said = "Hold GOOG at 10% volatility over 20 days, resized every Monday, only while it is above its 100-day average"
     bars = sample("GOOG")

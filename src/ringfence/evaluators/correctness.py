@@ -87,7 +87,7 @@ def _no_rules(case: Case) -> str:
         return f"there are no bars of {', '.join(missing)}"
     if isinstance(description.plan, m.Pair) and len(description.symbols) != 2:
         return "a pair needs two instruments"
-    if isinstance(description.plan, (m.Allocation, m.Rotation, m.Levelled)) and run.engine.rules is None:
+    if isinstance(description.plan, (m.Allocation, m.Rotation, m.Levelled, m.Choice)) and run.engine.rules is None:
         return "the script has an engine of its own, whose orders are not known"
     return ""
 
@@ -102,7 +102,7 @@ def rederive(description: m.Description, run: Run, bars: Bars) -> Findings:
         made.check(
             symbol in allowed, f"{symbol} was traded and never asked for: trade {', '.join(sorted(allowed))} only"
         )
-    if isinstance(description.plan, (m.Allocation, m.Rotation, m.Levelled)):
+    if isinstance(description.plan, (m.Allocation, m.Rotation, m.Levelled, m.Choice)):
         made.add([check_weights(weights_of(description, bars), run, bars)])
     else:
         made.add(_by_signals(description, run, bars))

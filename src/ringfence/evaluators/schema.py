@@ -269,6 +269,12 @@ def _plan(description: m.Description) -> Iterator[str]:
     elif isinstance(plan, m.Rotation):
         if plan.count < 1 or (symbols and plan.count > len(symbols)):
             yield f"{plan.count} of {len(symbols)} instruments are to be held: give a number that can be"
+    elif isinstance(plan, m.Choice):
+        for held in (plan.held, plan.other):
+            if held.weights and (len(held.weights) != len(held.symbols) or sum(held.weights) > 100.01):
+                yield f"the weights of {', '.join(held.symbols)} do not fit: give one for each, 100 % at most"
+        if set(symbols) != {*plan.held.symbols, *plan.other.symbols}:
+            yield "the instruments are not those of the two baskets: name each of them"
     elif isinstance(plan, m.Levelled):
         if len(symbols) != 1:
             yield f"a level volatility is of one instrument and {len(symbols)} are named: name one"

@@ -54,6 +54,11 @@ def _facts(description: m.Description) -> Iterator[Fact]:
         yield from _condition(plan.only) if plan.only else ()
         if plan.otherwise:
             yield Fact(kind="ticker", says=plan.otherwise, of=plan.otherwise)
+    elif isinstance(plan, m.Choice):
+        yield from _condition(plan.rule)
+        for weight in (*plan.held.weights, *plan.other.weights):
+            yield Fact(kind="number", says=f"a weight of {number(weight)} %", value=weight, unit="percent")
+        yield from _condition(plan.rebalance)
     elif isinstance(plan, m.Levelled):
         yield from _sizing(plan.target)
         yield from _condition(plan.rebalance)

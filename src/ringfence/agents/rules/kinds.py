@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from ringfence.agents.rules.plans.baskets import baskets, is_baskets
 from ringfence.agents.rules.plans.levelled import is_levelled, levelled
 from ringfence.agents.rules.plans.pairs import pair
 from ringfence.agents.rules.plans.portfolio import allocation
@@ -37,6 +38,8 @@ def kinds_of_plan(tokens: Sequence[Token]) -> Iterator[Plans | None]:
     if _opposed(tokens) and not measured:
         yield _ranked
         yield pair
+    if is_baskets(tokens):
+        yield baskets
     if is_levelled(tokens):
         yield levelled
     if switches(tokens):

@@ -83,6 +83,22 @@ class Level:
         return {self.symbol: min(self.target.percent / max(now, 0.01), 1.0)} if self.fit.must[moment] else {}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """One of two baskets, by what the rule says at the moment."""
+
+    due: Flags
+    plan: m.Choice
+    truth: Truth
+
+    def at(self, moment: int) -> Mapping[str, float] | None:
+        if self.truth.may[moment] != self.truth.must[moment]:
+            return None
+        held = self.plan.held if self.truth.must[moment] else self.plan.other
+        shares = [weight / 100 for weight in held.weights] or [1 / max(len(held.symbols), 1)] * len(held.symbols)
+        return dict(zip(held.symbols, shares))
+
+
 def _level(plan: m.Levelled, grid: Grid, symbol: str) -> Level:
     reader = Reader(grid, symbol, symbol)
     fit = ~never(len(grid)) if plan.only is None else reader.truth(plan.only)
@@ -94,9 +110,12 @@ def _level(plan: m.Levelled, grid: Grid, symbol: str) -> Level:
 def weights_of(description: m.Description, bars: Bars) -> Weights:
     grid, plan = Grid(bars), description.plan
     symbols = traded_symbols(description, bars)
-    assert isinstance(plan, (m.Allocation, m.Rotation, m.Levelled))
+    assert isinstance(plan, (m.Allocation, m.Rotation, m.Levelled, m.Choice))
     if isinstance(plan, m.Levelled):
         return _level(plan, grid, symbols[0])
+    if isinstance(plan, m.Choice):
+        reader = Reader(grid, symbols[0], bars.symbols[0])
+        return Chosen(reader.truth(plan.rebalance).must, plan, reader.truth(plan.rule))
     due: Flags = np.zeros(len(grid), dtype=bool)
     if plan.rebalance is not None:
         due = Reader(grid, symbols[0], bars.symbols[0]).truth(plan.rebalance).must

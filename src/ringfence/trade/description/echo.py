@@ -13,12 +13,14 @@ from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
     Apart,
+    Basket,
     Between,
     Beyond,
     Case,
     CashEach,
     CashSplit,
     Change,
+    Choice,
     Compare,
     Condition,
     Cross,
@@ -83,6 +85,9 @@ def echo(description: Description) -> str:
         said = [_allocation(plan, description), *_rebalance(plan.rebalance)]
     elif isinstance(plan, Rotation):
         said = _rotation(plan, description)
+    elif isinstance(plan, Choice):
+        said = [f"If {condition(plan.rule)}: hold {_basket(plan.held)}", f"Otherwise hold {_basket(plan.other)}"]
+        said += _rebalance(plan.rebalance)
     elif isinstance(plan, Levelled):
         plan = own_named(plan, description.symbols[0])
         said = [f"Hold {description.symbols[0]}", *_sizing(plan.target, ()), *_rebalance(plan.rebalance)]
@@ -194,6 +199,14 @@ def _allocation(plan: Allocation, description: Description) -> str:
     if not plan.weights:
         return f"Hold {'every instrument' if description.every else listed(description.symbols)} in equal parts"
     return f"Hold {listed([f'{number(w)} % {s}' for w, s in zip(plan.weights, description.symbols)])}"
+
+
+def _basket(held: Basket) -> str:
+    if not held.symbols:
+        return "cash"
+    if held.weights:
+        return listed([f"{number(weight)} % {symbol}" for weight, symbol in zip(held.weights, held.symbols)])
+    return listed(held.symbols) + (" in equal parts" if len(held.symbols) > 1 else "")
 
 
 def _rebalance(when: OnSchedule | EveryBars | None) -> list[str]:

@@ -354,7 +354,25 @@ class Levelled:
     only: Condition | None = None
 
 
-Plan = Signals | Allocation | Rotation | Pair | Levelled
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basket:
+    """These weights, in percent; in equal parts where there are none. No instruments: cash."""
+
+    symbols: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One basket where `rule` holds on the day it is put right, the other where it does not."""
+
+    rule: Condition  # its lines name their instrument
+    held: Basket
+    other: Basket
+    rebalance: OnSchedule | EveryBars
+
+
+Plan = Signals | Allocation | Rotation | Pair | Levelled | Choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from ringfence.trade.description.code.names import Names
-from ringfence.trade.description.code.portfolios import allocation_code, levelled_code, pair_code, rotation_code
+from ringfence.trade.description.code.portfolios import (
+    allocation_code,
+    choice_code,
+    levelled_code,
+    pair_code,
+    rotation_code,
+)
 from ringfence.trade.description.code.program import Program
 from ringfence.trade.description.code.rules import signals_code
 from ringfence.trade.description.echo import echo
 from ringfence.trade.description.lines import lines_of
-from ringfence.trade.description.model import Allocation, Cross, Description, Levelled, Pair, Rotation, Signals
+from ringfence.trade.description.model import Allocation, Choice, Cross, Description, Levelled, Pair, Rotation, Signals
 from ringfence.trade.parameters import Parameter
 
 _TITLES = {"sma": "Average", "ema": "Average", "wma": "Average", "highest": "Breakout", "lowest": "Breakdown",
@@ -37,6 +43,8 @@ def _written(description: Description) -> tuple[str, Names]:
         return rotation_code(description, program), names
     if isinstance(plan, Pair):
         return pair_code(description, program), names
+    if isinstance(plan, Choice):
+        return choice_code(description, program), names
     if isinstance(plan, Levelled):
         return levelled_code(description, program), names
     program.class_name = _class_name(plan)

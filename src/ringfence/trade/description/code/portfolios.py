@@ -5,7 +5,17 @@ from __future__ import annotations
 from ringfence.trade.description.code.conditions import Expressions, schedule
 from ringfence.trade.description.code.program import Program, condition_lines
 from ringfence.trade.description.lines import lines_of
-from ringfence.trade.description.model import Allocation, Description, EveryBars, Levelled, OnSchedule, Pair, Rotation
+from ringfence.trade.description.model import (
+    Allocation,
+    Basket,
+    Choice,
+    Description,
+    EveryBars,
+    Levelled,
+    OnSchedule,
+    Pair,
+    Rotation,
+)
 
 
 def allocation_code(description: Description, program: Program) -> str:
@@ -90,6 +100,42 @@ def rotation_code(description: Description, program: Program) -> str:
     early = [text for text in early if "[symbol]" not in text]
     early += [f"any({each} for symbol in {among})"] if each else []
     return program.text([*condition_lines("if", "or", early, 8), "    return", *body] if early else body)
+
+
+def choice_code(description: Description, program: Program) -> str:
+    plan = description.plan
+    assert isinstance(plan, Choice)
+    program.class_name = "TwoBaskets"
+    names = program.names
+    names.declare(lines_of(plan.rule))
+    says = Expressions(names=names, data="self.data", functions=program.functions)
+    connective, parts = says.parts(plan.rule)
+    due = ["not self.invested", _due(plan.rebalance, program)]
+    program.dated = program.dated or says.dated
+    program.started = ["self.invested = False"]
+    method = [
+        "def choose(self):",
+        '    """What is held from now on."""',
+        *(f"    {line}" for line in condition_lines("if", connective, parts, 12)),
+        f"        return {_basket(plan.held, 'weight', program)}",
+        f"    return {_basket(plan.other, 'other_weight', program)}",
+    ]
+    program.methods.append("\n".join(method))
+    body = [
+        *condition_lines("if", "or", due, 8),
+        "    self.invested = True",
+        '    self.rebalance(self.choose(), reason="choice")',
+    ]
+    early = says.too_early()
+    return program.text([*condition_lines("if", "or", early, 8), "    return", *body] if early else body)
+
+
+def _basket(held: Basket, name: str, program: Program) -> str:
+    count = len(held.symbols)
+    shares = [f"1 / {count}" if count > 1 else "1"] * count
+    if held.weights:
+        shares = [program.names.percent(f"{name}_{n}", weight, 1.0) for n, weight in enumerate(held.weights, 1)]
+    return "{" + ", ".join(f'"{symbol}": {share}' for symbol, share in zip(held.symbols, shares)) + "}"
 
 
 def levelled_code(description: Description, program: Program) -> str:
