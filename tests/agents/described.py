@@ -228,13 +228,18 @@ def signals(draw: st.DrawFn) -> m.Signals:
     entries = tuple(dict.fromkeys(m.Entry(side=side, when=draw(conditions)) for side in sides))
     left = [side for side in dict.fromkeys(sides) if draw(flags)]
     exits = tuple(m.Exit(side=side, when=draw(conditions)) for side in left)
-    trimmed = draw(flags)
-    if exits and trimmed:
-        when = draw(conditions.filter(lambda what: not _dated(what)))  # a part is sold once, and not again and again
-        exits = (*exits, m.Exit(side=exits[0].side, when=when, portion=draw(st.sampled_from((25, 50)))))
     guarded, sizing = draw(guards()), draw(sizings)
-    if exits and not trimmed and guarded.partials and draw(flags):
+    gone = sum(partial.portion for partial in guarded.partials)
+    trimmed = draw(st.sampled_from(((), (), (25,), (50,), (20, 30)))) if exits and gone <= 50 else ()
+    # A part that is said twice is one part, and it is sold once, not again and again.
+    parts = dict(zip((draw(conditions.filter(lambda what: not _dated(what))) for _ in trimmed), trimmed))
+    exits = (*exits, *(m.Exit(side=exits[0].side, when=when, portion=portion) for when, portion in parts.items()))
+    if exits and (guarded.partials or parts) and draw(flags):
         exits = (replace(exits[0], rest=True), *exits[1:])
+    if parts and not guarded.partials:
+        of_rest = guarded.target is not None and draw(flags)
+        trail = replace(guarded.trail, rest=draw(flags)) if guarded.trail is not None else None
+        guarded = replace(guarded, target_rest=of_rest, trail=trail)
     if isinstance(sizing, (m.RiskPerTrade, m.RiskCash)) and guarded.stop is None:
         sizing = m.AllIn()
     if isinstance(sizing, m.PercentOfEquity) and any(_dated(entry.when) for entry in entries):

@@ -137,15 +137,23 @@ def descriptions(draw: st.DrawFn) -> m.Description:
     """One or two sides, one or two instruments; always a way out."""
     sides: tuple[m.Side, ...] = draw(st.sampled_from((("long",), ("long",), ("short",), ("long", "short"))))
     entries = tuple(m.Entry(side=side, when=draw(conditions)) for side in sides)
-    portions = draw(st.sampled_from(((), (100,), (100,), (40, 100))))
+    portions = draw(st.sampled_from(((), (100,), (100,), (40, 100), (33, 100, 33), (25, 75), (40, 30))))
     guarded = draw(guards())
     if not portions and len(sides) == 1:
         guarded = replace(guarded, time_stop_bars=guarded.time_stop_bars or 6)
     if guarded.partials:
-        portions = tuple(portion for portion in portions if portion == 100)
+        left = 100 - sum(partial.portion for partial in guarded.partials)
+        portions = tuple(portion for portion in portions if portion == 100 or (portions.count(100) and portion < left))
+    if 100 not in portions:
+        guarded = replace(guarded, time_stop_bars=guarded.time_stop_bars or 6)
+    parted = any(portion < 100 for portion in portions)
+    if parted and not guarded.partials:
+        trail = replace(guarded.trail, rest=draw(st.booleans())) if guarded.trail is not None else None
+        of_rest = guarded.target is not None and draw(st.booleans())
+        guarded = replace(guarded, trail=trail, target_rest=of_rest)
     exits = tuple(m.Exit(side=side, when=draw(conditions), portion=portion) for side in sides for portion in portions)
-    runs = bool(exits and guarded.partials) and draw(st.booleans())
-    exits = tuple(replace(rule, rest=True) for rule in exits) if runs else exits
+    runs = bool(exits and (guarded.partials or parted)) and draw(st.booleans())
+    exits = tuple(replace(rule, rest=rule.portion == 100) for rule in exits) if runs else exits
     if runs:
         guarded = replace(guarded, time_stop_bars=guarded.time_stop_bars or 6)
     size = draw(st.sampled_from(sizes))

@@ -52,6 +52,11 @@ WIDTH = "Buy GOOG when the Bollinger band width is the lowest of the past 20 day
 SEASON = "Own GOOG from the first trading day of November until the last trading day of April."
 FORTNIGHT = "Buy GOOG every other Friday. Sell after 4 days."
 RUNNER = "Buy GOOG when RSI is below 45. Sell half at 8 %, the rest when RSI is above 52. Stop loss 9 %."
+THIRDS = (
+    "Buy GOOG when RSI is below 45. Sell a third when RSI is above 52, another third when RSI is above 58. "
+    "Sell the rest when RSI is below 48."
+)
+AIMED = "Buy GOOG when RSI is below 45. Sell 50 % when RSI is above 55. Take profit 5 % on the rest. Stop loss 9 %."
 SLOTS = (
     "Every month hold the 2 of AAPL, MSFT and GOOG with the highest 3 month momentum, skip any that is below its "
     "50-day SMA and leave that share in cash"
@@ -67,7 +72,7 @@ def judged(asked: str, done: str | None = None, bars: Bars = BARS) -> Verdict:
     "words",
     [CROSS, STOP, PARTS, TRAIL, RANGES, BOTH, RISK, PART, PAIR, ROTATION, WEIGHTS, MONDAY, WEEKLY, CLOUD, MARGIN, SIZED,
      RISK.replace("Buy GOOG", "Buy AAPL and MSFT"), "Buy $1000 of GOOG every month", COUNTED, SMOOTHED, WIDTH, SEASON,
-     FORTNIGHT, RUNNER, SLOTS],
+     FORTNIGHT, RUNNER, SLOTS, THIRDS, AIMED],
 )  # fmt: skip
 def test_what_our_programs_do_is_what_the_words_say(words: str) -> None:
     verdict = judged(words)
@@ -101,7 +106,10 @@ WRONG = [
     (PARTS, PARTS.replace("half at 5 %", "half at 8 %"), "reached its target"),
     (PARTS, PARTS.replace("a 3 %", "a 6 %"), "was held through its stop"),
     (PART, PART.replace("50 %", "20 %"), "and the rule sells 50.0%: sell that part"),
-    (PART, PART.replace("above 55", "above 62"), "sold nothing although"),
+    (PART, PART.replace("above 55", "above 62"), "had sold 0% although"),
+    (THIRDS, THIRDS.replace("above 58", "above 63"), "had sold 33% although"),
+    (THIRDS, THIRDS.replace("Sell the rest", "Sell"), "the rules call for nothing"),
+    (AIMED, AIMED.replace(" on the rest", ""), "the rules call for nothing"),
     (BOTH, BOTH.replace(", short when it crosses below", ""), "short entry is missing"),
     (BOTH.replace(", short when it crosses below", ""), BOTH, "no short position was asked for"),
     (RISK, RISK.replace("10 days", "14 days"), "was held for more than 10 bars"),

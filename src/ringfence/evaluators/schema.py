@@ -127,8 +127,6 @@ def _guards(part: m.Guards) -> Iterator[str]:
         yield "a target in multiples of the risk needs a stop: say where the stop is"
     if part.stop is not None and part.stop.kind == "risk":
         yield "a stop cannot be a multiple of itself: give it in percent, true ranges or as a price"
-    if part.trail is not None and part.trail.rest and not part.partials:
-        yield "a trailing stop on the rest needs a partial exit before it: say when the first part is sold"
     if part.time_stop_bars < 0:
         yield f"a time stop of {part.time_stop_bars} bars is none: give 1 or more"
 
@@ -288,8 +286,7 @@ def _signals(plan: m.Signals) -> Iterator[str]:
     for exit_ in plan.exits:
         if plan.entries and exit_.side not in {entry.side for entry in plan.entries}:
             yield f"there is an exit for {exit_.side} positions and no entry into one: add one, or leave the exit out"
-    if any(rule.rest for rule in plan.exits) and not plan.guards.partials:
-        yield "an exit of the rest needs a partial exit before it: say when the first part is sold"
+    yield from _sold_in_parts(plan)
     if isinstance(plan.sizing, (m.RiskPerTrade, m.RiskCash)) and plan.guards.stop is None:
         yield "a size by the risk needs a stop: say where the stop is"
     guards = plan.guards
@@ -297,6 +294,22 @@ def _signals(plan: m.Signals) -> Iterator[str]:
     turns = len({entry.side for entry in plan.entries}) == 2
     if plan.entries and not (plan.exits or guarded or turns or plan.adds):
         yield "there is no way out: add an exit, a stop, a target or a time"
+
+
+def _sold_in_parts(plan: m.Signals) -> Iterator[str]:
+    parted = {rule.side for rule in plan.exits if rule.portion < 100}
+    by_gain, trail = bool(plan.guards.partials), plan.guards.trail
+    if not by_gain and any(rule.rest and rule.side not in parted for rule in plan.exits):
+        yield "an exit of the rest needs a partial exit before it: say when the first part is sold"
+    if trail is not None and trail.rest and not (by_gain or parted):
+        yield "a trailing stop on the rest needs a partial exit before it: say when the first part is sold"
+    if plan.guards.target_rest and (by_gain or not parted or plan.guards.target is None):
+        yield "a target of the rest needs a partial exit by a rule before it: say when the first part is sold"
+    for side in sorted(parted):
+        gone = sum(rule.portion for rule in plan.exits if rule.side == side and rule.portion < 100)
+        gone += sum(partial.portion for partial in plan.guards.partials)
+        if gone > 100.01:
+            yield f"the partial exits of a {side} position sell {gone:g} % of it: they may come to 100 at most"
 
 
 def _pair(plan: m.Pair, symbols: tuple[str, ...]) -> Iterator[str]:

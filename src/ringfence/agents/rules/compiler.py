@@ -16,6 +16,7 @@ from ringfence.agents.rules.measures.operands import all_named
 from ringfence.agents.rules.measures.own_settings import one_indicator
 from ringfence.agents.rules.objections import guards_unfit, points_apart, sides_unfit, size_unfit
 from ringfence.agents.rules.orders.collected import Collected
+from ringfence.agents.rules.orders.parting import of_the_rest
 from ringfence.agents.rules.orders.remarks import not_so
 from ringfence.agents.rules.orders.sides import contradicted, filtered
 from ringfence.agents.rules.orders.size_led import without_whole
@@ -272,7 +273,7 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     exits = [*exits, *(Exit(side=sides.get(part, "long"), when=no_longer(part)) for part in held)]
     if wrong := sides_unfit(said, entries, exits):
         return wrong
-    guards, sizing = said.guards.made(), said.sizing or AllIn()
+    guards, sizing = of_the_rest(r, said.guards.made(), exits), said.sizing or AllIn()
     if wrong := guards_unfit(said, guards, exits):
         return wrong
     counted = isinstance(sizing, (RiskPerTrade, RiskCash)) or (

@@ -44,10 +44,13 @@ def guards_unfit(said: Collected, guards: Guards, exits: Sequence[Exit]) -> str:
         return "its heading names a stop or a target, and no rule has it: add for example a 5 % stop loss"
     if any(getattr(guards, name) for name in said.without):
         return "it says that there is no stop or target, and names one: leave one of them out"
-    if guards.trail is not None and guards.trail.rest and not guards.partials:
+    parted = {e.side for e in exits if e.portion < 100}
+    if guards.trail is not None and guards.trail.rest and not (guards.partials or parted):
         return 'it trails the rest, and sells no part before: add for example "sell half at 5 %"'
-    if any(e.rest for e in exits) and not guards.partials:
+    if any(e.rest and e.side not in parted for e in exits) and not guards.partials:
         return 'it sells the rest, and no part before: add for example "sell half at 5 %"'
+    if guards.target_rest and not parted:
+        return 'it has a target for the rest, and sells no part before: add for example "sell half at 5 %"'
     return ""
 
 
@@ -58,10 +61,10 @@ def size_unfit(said: Collected, guards: Guards, sizing: Sizing, exits: Sequence[
         return 'a target in times of the risk needs a stop: add for example "stop loss 5 %"'
     if isinstance(sizing, VolatilityTarget) and said.adds:
         return "a position of a target volatility is not added to: leave one of them out"
-    if sum(p.portion for p in guards.partials) > 100.001:
-        return "the parts to sell are more than the whole: make them add up to 100 % at most"
-    if len([e for e in exits if e.portion < 100]) > 1:
-        return "only one part can be sold by a rule; give the others a gain, for example sell half at 5 %"
+    gone = sum(p.portion for p in guards.partials)
+    for side in ("long", "short"):
+        if gone + sum(e.portion for e in exits if e.side == side and e.portion < 100) > 100.001:
+            return "the parts to sell are more than the whole: make them add up to 100 % at most"
     return ""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -109,7 +110,7 @@ class ExitCheck:
             if sign * (worst / level - 1) <= market.rounding:  # not where it is NaN
                 passed = sign * (opened - level) <= 0
                 yield Way("stop", out if passed else market.worse(level, -sign), passed)
-        for price, _ in self.targets:
+        for price, _ in self.targets if at >= self._aimed else ():
             if sign * (best / price - 1) >= -market.rounding:
                 passed = sign * (opened - price) >= 0
                 yield Way("target", opened if passed else price, passed)
@@ -140,6 +141,11 @@ class ExitCheck:
         """The first bar on which a part was sold: a rule for the rest is asked from its close on."""
         return min(self.episode.exits)
 
+    @property
+    def _aimed(self) -> int:
+        """The first bar on which there is a target: that of the rest is given at the close of the bar before."""
+        return self._parted + 1 if self.book.guards.target_rest else self.episode.entered
+
     def _other_side(self) -> Rule | None:
         other: Side = "short" if self.episode.side == "long" else "long"
         return self.book.entries.get(other) if self.book.turns else None
@@ -149,11 +155,16 @@ class ExitCheck:
         lots = zip(self.episode.lots, self.episode.exits)
         gone = [lot.qty for lot, out in lots if out == left and self._at_open(lot, left)]
         share = sum(gone) / self.episode.quantity
-        portions = [rule.portion / 100 for rule in self.book.exits[self.episode.side] if rule.portion < 100]
+        portions = [rule.portion / 100 for rule in self._parts]
+        both = [sum(some) for count in range(1, len(portions) + 1) for some in combinations(portions, count)]
         self.made.check(
-            any(abs(share - wanted) <= self._slack() for wanted in portions),
+            any(abs(share - wanted) <= self._slack() for wanted in both),
             f"{self.what} sold {share:.1%} on {self._day(left)}, and the rule sells {portions[0]:.1%}: sell that part",
         )
+
+    @property
+    def _parts(self) -> list[Rule]:
+        return [rule for rule in self.book.exits.get(self.episode.side, ()) if rule.portion < 100]
 
     def _at_open(self, lot: Trade, left: int) -> bool:
         """The rest may be gone on the same bar, by a stop or a target within it."""
@@ -187,9 +198,7 @@ class ExitCheck:
                 late is None,
                 f"{self.what} was held although {rule.says} on {self._day(at)}: leave at the next open",
             )
-        for rule in self.book.exits.get(self.episode.side, ()):
-            if rule.portion < 100:
-                self._missed_part(rule)
+        self._missed_parts()
 
     def _first_due(self, rule: Rule) -> int | None:
         """The first moment whose exit came too late, or never."""
@@ -199,15 +208,20 @@ class ExitCheck:
         late = moments[market.after[moments] < episode.left]
         return int(late[0]) if len(late) else None
 
-    def _missed_part(self, rule: Rule) -> None:
-        """Once only, and while nothing has been sold."""
-        episode, market = self.episode, self.market
-        moments = episode.entered + np.flatnonzero(rule.truth.must[episode.entered : min(episode.exits)])
-        due = [int(at) for at in moments.tolist() if market.after[at] < len(market)]
-        if due:
+    def _missed_parts(self) -> None:
+        """By the bar after its rule has held for the first time, a part is sold, and with it those due before."""
+        episode, market, found = self.episode, self.market, []
+        for rule in self._parts:
+            moments = episode.entered + np.flatnonzero(rule.truth.must[episode.entered : episode.left])
+            due = [int(at) for at in moments.tolist() if market.after[at] < len(market)]
+            found += [(due[0], rule)] if due else []
+        wanted = 0.0
+        for at, rule in sorted(found, key=lambda one: one[0]):
+            wanted += rule.portion / 100
+            sold = episode.sold_until(int(market.after[at]))
             self.made.check(
-                min(episode.exits) <= int(market.after[due[0]]),
-                f"{self.what} sold nothing although {rule.says} on {self._day(due[0])}: sell that part then",
+                sold >= wanted - self._slack(),
+                f"{self.what} had sold {sold:.0%} although {rule.says} on {self._day(at)}: sell that part then",
             )
 
     def _missed_time(self) -> None:
@@ -224,7 +238,8 @@ class ExitCheck:
     def _missed_targets(self) -> None:
         """By the time that a target is reached, its part and those of all nearer ones are sold."""
         episode, market, sign = self.episode, self.market, self.episode.sign
-        bars = slice(episode.entered, episode.left)
+        first = self._aimed
+        bars = slice(first, episode.left)
         best = (market.high if sign > 0 else market.low)[bars]
         due = 0.0
         for price, share in sorted(self.targets, key=lambda target: sign * target[0]):
@@ -233,7 +248,7 @@ class ExitCheck:
                 reached = np.flatnonzero(sign * (best / price - 1) > _HAIR)
             if not len(reached):
                 return
-            at = episode.entered + int(reached[0])
+            at = first + int(reached[0])
             sold = episode.sold_until(at)
             if not self.made.check(
                 sold >= due - self._slack(),

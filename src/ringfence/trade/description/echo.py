@@ -138,7 +138,7 @@ def guard_sentences(guards: Guards) -> list[str]:
         said.append(f"Stop loss {distance(guards.stop)}")
     said += [f"Sell {number(p.portion)} % at a gain of {distance(p.at)}" for p in guards.partials]
     if guards.target:
-        said.append(f"Take profit {distance(guards.target)}")
+        said.append(f"Take profit {distance(guards.target)}{' on the rest' if guards.target_rest else ''}")
     if guards.trail:
         said.append(trail_sentence(guards.trail))
     if guards.time_stop_bars:

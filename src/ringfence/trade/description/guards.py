@@ -41,6 +41,7 @@ class Partial:
 class Guards:
     stop: Distance | None = None
     target: Distance | None = None
+    target_rest: bool = False  # the target is that of what is left after a rule has sold a part, and only then
     trail: Trail | None = None
     partials: tuple[Partial, ...] = ()
     time_stop_bars: int = 0  # out at the open this many bars after the one it came in at

@@ -294,8 +294,8 @@ class Entry:
 class Exit:
     side: Side
     when: Condition
-    portion: float = 100  # percent of the position; less than all of it once only
-    rest: bool = False  # of what is left after the first partial exit at a gain, and only then
+    portion: float = 100  # percent of what was bought; each part that is less than all of it is sold once
+    rest: bool = False  # of what is left after the first partial exit, and only then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,8 @@ def side_of(entry: Condition | None, line: Line) -> str | None:
                     else None
                 )
             return "above" if way in ("above", "at_least") else "below" if way in ("below", "at_most") else None
-    return next((side for part in parts if (side := _beyond(part, line)) is not None), None)
+    found = (_beyond(part, line) or _stretched(part, line) for part in parts)
+    return next((side for side in found if side is not None), None)
 
 
 def _beyond(part: Condition | None, line: Line) -> str | None:
@@ -66,6 +67,20 @@ def only_beside_lines(entry: Condition | None) -> bool:
     """Whether all that the entry asks is of the price and another line: nothing says that it has fallen or risen."""
     parts = entry.parts if isinstance(entry, AllOf) else (entry,)
     return all(isinstance(part, (Compare, Cross)) and isinstance(part.right, Line) for part in parts)
+
+
+def _stretched(part: Condition | None, line: Line) -> str | None:
+    """RSI drops below 30: then the price lies below its average."""
+    if not isinstance(part, (Compare, Cross)) or not isinstance(part.left, Line) or not isinstance(part.right, Number):
+        return None
+    average = line.name in ("sma", "ema", "wma") or line.part == "middle"
+    limits = KINDS[part.left.name].oversold
+    way = part.level if isinstance(part, Compare) else part.direction
+    if not average or limits is None or part.left.symbol or part.left.timeframe:
+        return None
+    if way in ("below", "at_most") and part.right.value <= limits[0]:
+        return "below"
+    return "above" if way in ("above", "at_least") and part.right.value >= limits[1] else None
 
 
 def level_reached(entry: Condition | None, line: Line, value: float) -> Level | None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ringfence.agents.rules.conditions.movements import span
-from ringfence.agents.rules.orders.guards import Best, distance, from_best, from_entry
+from ringfence.agents.rules.orders.distances import distance
+from ringfence.agents.rules.orders.guards import Best, from_best, from_entry
 from ringfence.agents.rules.reader import Reader
 from ringfence.agents.rules.text.tokens import Token
 from ringfence.trade.description.model import Distance, Side

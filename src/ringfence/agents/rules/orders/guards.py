@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ringfence.agents.rules.measures.recalled import atr_bars
+from ringfence.agents.rules.orders.distances import atr_period, distance
 from ringfence.agents.rules.orders.lasting import longest_stay, none_longer
-from ringfence.agents.rules.reader import Reader, money, percent, period
+from ringfence.agents.rules.reader import Reader, period
 from ringfence.trade.description.model import Distance, Guards, Partial, Trail
 
 _FROM_ENTRY = ("BELOW", "ABOVE", "FROM", "OF", "UNDER")
@@ -19,6 +20,7 @@ class Guarding:
 
     stop: Distance | None = None
     target: Distance | None = None
+    target_rest: bool = False
     trail: Trail | None = None
     partials: list[Partial] = field(default_factory=list)
     time_stop_bars: int = 0
@@ -27,6 +29,7 @@ class Guarding:
         return Guards(
             stop=self.stop,
             target=self.target,
+            target_rest=self.target_rest,
             trail=self.trail,
             partials=tuple(self.partials),
             time_stop_bars=self.time_stop_bars,
@@ -39,59 +42,6 @@ class Guarding:
             raise r.ask(f"two different values for the {name.replace('_', ' ')}", ["say which of them counts"], first)
         setattr(self, name, value)
         return True
-
-
-def distance(r: Reader, *, price: bool = True) -> Distance | None:
-    """5 %, 2 ATR, 2 times the 14-bar ATR, 2R, $95."""
-    size = percent(r)
-    if size is not None:
-        return Distance(kind="percent", value=abs(size))
-    with r.trying() as attempt:
-        token = r.take("NUM") or r.take("TWICE", "TRIPLE")
-        if token is not None:
-            value = token.value if token.kind == "NUM" else 2 if token.kind == "TWICE" else 3
-            r.take("TIMES")
-            r.take("OF")
-            timed = r.peek(-1).kind in ("TIMES", "TWICE", "TRIPLE", "OF")
-            if r.take("RISK") or (timed and r.take("STOP")):
-                r.take("STOP")
-                attempt.keep()
-                return Distance(kind="risk", value=value)
-            bars = period(r, bare=True) if r.at("NUM") else None
-            if r.take("ATR"):
-                bars = bars or _atr_period(r)
-                attempt.keep()
-                return Distance(kind="atr", value=value, period=atr_bars(r, bars))
-    if r.at("ATR") and not r.at("STOP", "TRAIL", "TARGET", ahead=1):
-        r.take("ATR")  # an ATR below the entry
-        return Distance(kind="atr", value=1, period=atr_bars(r, _atr_period(r)))
-    return _price(r) if price else None
-
-
-def _atr_period(r: Reader) -> int | None:
-    with r.trying() as attempt:
-        if r.take("(") and (bars := period(r, bare=True)) is not None and r.take(")"):
-            attempt.keep()
-            return bars
-    number = r.peek()
-    if r.at("NUM") and number.value == int(number.value) and r.at("END", "STOP_MARK", ",", "AND", "BELOW", ahead=1):
-        r.take("NUM")
-        return int(number.value)  # 2 x ATR 20
-    return None
-
-
-def _price(r: Reader) -> Distance | None:
-    with r.trying() as attempt:
-        r.take("AT")
-        said = r.take("PRICE")
-        r.take("OF")
-        amount = money(r)
-        if amount is None and said is not None and (number := r.take("NUM")):
-            amount = number.value
-        if amount is not None and amount > 0 and not r.at("PER_TRADE", "LOSS", "GAIN"):  # $500 per trade is no price
-            attempt.keep()
-            return Distance(kind="price", value=amount)
-    return None
 
 
 def from_entry(r: Reader) -> None:
@@ -257,7 +207,7 @@ def _atr_first(r: Reader, g: Guarding) -> bool:
         bars = period(r, bare=True) if r.at("NUM") and r.at("ATR", ahead=2) else None
         if not r.take("ATR"):
             return False
-        bars = bars or _atr_period(r)
+        bars = bars or atr_period(r)
         r.take("RANKED") if r.peek().text == "based" else None
         token = r.take("STOP", "TARGET", "TRAIL")
         r.take("STOP") if token is not None and token.kind == "TRAIL" else None
@@ -268,7 +218,7 @@ def _atr_first(r: Reader, g: Guarding) -> bool:
         r.skip("TIMES", "MULTIPLIER")
         if r.at("ATR", "PERCENT", "RISK"):
             return False
-        bars = _atr_period(r) or bars
+        bars = atr_period(r) or bars
         attempt.keep()
         _tail(r)
         far = Distance(kind="atr", value=number.value, period=atr_bars(r, bars))
@@ -335,6 +285,7 @@ def _record(r: Reader, g: Guarding, kind: str, far: Distance, first: int, *, res
         return g.set(r, "trail", Trail(distance=far, rest=rest, best=best), first)
     if far.kind == "risk" and kind != "TARGET":
         raise r.ask("a stop cannot be measured by itself", ["stop loss 5 %", "stop loss 2 ATR"], first)
+    g.target_rest = g.target_rest or (rest and kind == "TARGET")
     return g.set(r, "target" if kind == "TARGET" else "stop", far, first)
 
 

@@ -96,7 +96,8 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
     if before is not None:
         said.bare += [before] if bare else []
         only_once(r, portion, [before], first)
-        return _add(said, before, side, portion)
+        said.exits.append(Exit(side=side, when=before, portion=portion or 100, rest=rest))
+        return True
     if both:
         return portion is None and leave_both(r, said)
     if bare and portion is None and whichever(r, said):
@@ -116,14 +117,7 @@ def leave(r: Reader, said: Collected, before: Condition | None, *, verb: bool = 
     if found and bare:
         said.bare.append(any_of(found))
     if found:
-        said.exits.append(
-            Exit(
-                side=side,
-                when=any_of(found),
-                portion=portion or 100,
-                rest=rest and all(e.portion >= 100 for e in said.exits),
-            )
-        )
+        said.exits.append(Exit(side=side, when=any_of(found), portion=portion or 100, rest=rest))
     if not read and said.guards.time_stop_bars and portion is None and token is not None:
         return r.at("END", "STOP_MARK", ",")  # hold it for 10 days, then sell
     return read
@@ -222,11 +216,6 @@ def _whose(r: Reader, said: Collected) -> bool:
     return True
 
 
-def _add(said: Collected, when: Condition, side: Side, portion: float | None) -> bool:
-    said.exits.append(Exit(side=side, when=when, portion=portion or 100))
-    return True
-
-
 def _unmet(r: Reader, said: Collected, first: int) -> bool:
     """if neither is hit in 20 days just close it."""
     with r.trying() as attempt:
@@ -281,6 +270,7 @@ def reason_first(r: Reader, said: Collected) -> bool:
     said.left.add(side)
     if rest and told.guards.trail is not None:
         told.guards.trail = replace(told.guards.trail, rest=True)
+    said.guards.target_rest = said.guards.target_rest or (rest and told.guards.target is not None)
     if portion is None:
         for name in ("stop", "target", "trail", "time_stop_bars"):
             value = getattr(told.guards, name)
@@ -382,6 +372,7 @@ def _measured(
         if portion is not None:
             said.guards.partials.append(Partial(portion=portion, at=found.far))
             return True
+        said.guards.target_rest = said.guards.target_rest or rest
         return said.guards.set(r, "target", found.far, first)
 
 
@@ -396,4 +387,5 @@ def _guard_of_rest(r: Reader, said: Collected) -> bool:
     if found.trail is not None:
         return said.guards.set(r, "trail", replace(found.trail, rest=True), first)
     name = "target" if found.target else "stop"
+    said.guards.target_rest = said.guards.target_rest or name == "target"
     return said.guards.set(r, name, getattr(found, name), first)

@@ -18,13 +18,14 @@ _SHARE_WORDS = {"half": 50, "third": 100 / 3, "quarter": 25}
 def portion_of(r: Reader) -> float | None:
     """half, a third of it, 50 % of the position."""
     with r.trying() as attempt:
-        token = r.take(*_PARTS)
-        size = _PARTS[token.kind] if token else _ratio(r) or percent(r)
+        token = r.peek(1 if r.at("NUM") and r.at("THIRD", "QUARTER", ahead=1) else 0)
+        size = fraction(r) or _ratio(r) or percent(r)
         if size is None:
             return None
         r.take("OF")
         r.skip("POSITION", "IT", "SHARES", "ITS")
-        if size >= 100 or (token is None and r.at("GAIN", "LOSS", "STOP", "TARGET", "TRAIL", "BELOW", "ABOVE", "OR")):
+        of_price = r.at("GAIN", "LOSS", "STOP", "TARGET", "TRAIL", "BELOW", "ABOVE", "OR")
+        if size >= 100 or (of_price and token.kind not in _PARTS):
             return None
         attempt.keep()
         return size
@@ -116,5 +117,6 @@ def whole_at_end(r: Reader, first: int) -> None:
 
 def only_once(r: Reader, portion: float | None, when: Sequence[Condition], first: int) -> None:
     """sell 10 % each day: a part of a position is sold once."""
-    if portion is not None and any(isinstance(one, (OnSchedule, EveryBars)) for one in when):
+    again = any(token.text in ("each time", "every time") for token in r.tokens[first : r.i])
+    if portion is not None and (again or any(isinstance(one, (OnSchedule, EveryBars)) for one in when)):
         raise r.ask("a part is sold once, and not again and again", ["sell half when RSI is above 70"], first)

@@ -21,6 +21,7 @@ from ringfence.agents.rules.orders.headings import heading, usual_settings
 from ringfence.agents.rules.orders.lasting import after_bars, listed_bars
 from ringfence.agents.rules.orders.leaving import leave, reason_first
 from ringfence.agents.rules.orders.opening import names_side
+from ringfence.agents.rules.orders.parting import next_part
 from ringfence.agents.rules.orders.permitted import allowed_at, nothing_else, other_exit
 from ringfence.agents.rules.orders.remarks import half_day, marks, one_for_each, so_anyway, without_guards
 from ringfence.agents.rules.orders.shared_out import add_each, saved, sums
@@ -85,12 +86,12 @@ def _traded_again(r: Reader) -> None:
 
 def statement(r: Reader, said: Collected) -> bool:
     readers: tuple[Callable[[Reader, Collected], bool], ...] = (
-        sums, other_exit, allowed_at, implied, half_day,
+        sums, other_exit, allowed_at, implied, half_day, next_part,
         sided_filter, filter_named, in_neither, none_after, always_unless, flips, remark, _remark, usual_settings,
         channel, _context, versus, unhit, waited, reason_first, heading, mirrors, opposed, otherwise_short, _universe,
         length, crossover, prefixed, _bought, entry, size_led, saved, add_each, _tool, turned, stopped, swung, failed,
-        in_cash, closed, _exit, hold, only_then, _filter, _otherwise, golden, breakout, broken_out, _bars, _contrast,
-        unled, must_be,
+        in_cash, closed, _exit, hold, only_then, _filter, _otherwise, golden, breakout, broken_out,
+        lambda r, _: frame(r, bare=True), _contrast, unled, must_be,
     )  # fmt: skip
     before = said.copy()
     for read in readers:
@@ -219,10 +220,6 @@ def _goes_on(r: Reader, said: Collected) -> bool:
             attempt.keep() if r.peek(-1).kind != "SYMBOL" else None
             return True
     return False
-
-
-def _bars(r: Reader, said: Collected) -> bool:
-    return frame(r, bare=True)
 
 
 def _exit(r: Reader, said: Collected) -> bool:

@@ -20,6 +20,7 @@ class Guarding:
     guards: Guards
     position: str
     entered: str
+    noted_in: str = ""  # after the name of what it notes: of one of several instruments
 
     @property
     def close(self) -> str:
@@ -60,13 +61,15 @@ class Guarding:
             return f"{keyword}_price={self.names.number(f'{name}_price', far.value)}"
         fraction = self._fraction(far)
         if 0 < fraction < _FAR:
-            most = 0.95 if keyword == "sl" else 9.0
-            if far.kind == "percent":
-                return f"{keyword}={self.names.percent(name, far.value, most)}"
-            assert self.guards.stop is not None
-            times = self.names.number(f"{name}_times_risk", far.value)
-            return f"{keyword}={times} * {self.names.percent('stop', self.guards.stop.value)}"
+            return f"{keyword}={self._as_fraction(far, name, 0.95 if keyword == 'sl' else 9.0)}"
         return f"{keyword}_price={self.close} {sign} {_unbracketed(self.reach(far, name))}"
+
+    def _as_fraction(self, far: Distance, name: str, most: float) -> str:
+        if far.kind == "percent":
+            return self.names.percent(name, far.value, most)
+        assert self.guards.stop is not None
+        times = self.names.number(f"{name}_times_risk", far.value)
+        return f"{times} * {self.names.percent('stop', self.guards.stop.value)}"
 
     def _fraction(self, far: Distance) -> float:
         """The distance as a fraction of the price; 0 where it is none."""
@@ -77,8 +80,31 @@ class Guarding:
             return far.value * stop.value / 100
         return 0.0
 
+    def noted(self, side: Side) -> list[str]:
+        """What must be known later of the bar on which it was decided."""
+        far = self.guards.target
+        if far is None or not self.guards.target_rest or self._fraction(far) or far.kind == "price":
+            return []
+        sign = "+" if side == "long" else "-"
+        return [f"self.goal{self.noted_in} = {self.close} {sign} {_unbracketed(self.reach(far, 'target'))}"]
+
     def moved(self, side: Side) -> list[str]:
-        """What a trailing stop needs on every bar, where the engine does not move it."""
+        """What is done on every bar: a target that is given late, a trailing stop that the engine does not move."""
+        return [*self._given_late(side), *self._trailed(side)]
+
+    def _given_late(self, side: Side) -> list[str]:
+        far = self.guards.target
+        if far is None or not self.guards.target_rest:
+            return []
+        goal = f"self.goal{self.noted_in}"
+        if far.kind == "price":
+            goal = self.names.number("target_price", far.value)
+        elif self._fraction(far):
+            goal = f"lot.entry_price * (1 {'+' if side == 'long' else '-'} {self._as_fraction(far, 'target', 9.0)})"
+        loop = [f"for lot in {self.position}:", "    if lot.tp is None:", f"        lot.tp = {goal}"]
+        return [f"if {self.held(side)} < {self.bought}:  # a part has been sold", *indented(loop)]
+
+    def _trailed(self, side: Side) -> list[str]:
         trail = self.guards.trail
         if trail is None or (trail.distance.kind == "percent" and trail.best != "close" and not trail.rest):
             return []
@@ -96,7 +122,7 @@ class Guarding:
         loop = [f"for lot in {self.position}:", *indented(move)]
         if not trail.rest:
             return loop
-        return [f"if {self.held(side)} < {self.bought}:  # a part has been sold at its target", *indented(loop)]
+        return [f"if {self.held(side)} < {self.bought}:  # a part has been sold", *indented(loop)]
 
     def _hung(self, side: Side, trail: str) -> list[str]:
         """The engine trails from the best price since it was told to: this bar's, on which the target was met."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ringfence.trade.description.code.conditions import Expressions
 from ringfence.trade.description.code.guards import Guarding, indented
 from ringfence.trade.description.code.names import Names
+from ringfence.trade.description.code.parts import Parts
 from ringfence.trade.description.code.program import Program, condition_lines, folded
 from ringfence.trade.description.code.sizes import Sizing, bracketed
 from ringfence.trade.description.lines import lines_of
@@ -15,6 +16,7 @@ from ringfence.trade.description.model import (
     AnyOf,
     Condition,
     Description,
+    Exit,
     FixedShares,
     Line,
     Side,
@@ -30,6 +32,7 @@ class Rules:
     says: Expressions
     sizing: Sizing
     guarding: Guarding
+    parts: Parts
     order: str = ""  # the first argument of buy and sell
     position: str = "self.position"
 
@@ -40,8 +43,9 @@ class Rules:
     @property
     def _remembers(self) -> bool:
         """Whether it must know later how much it has bought."""
-        trail = self.plan.guards.trail
-        return (trail is not None and trail.rest) or any(e.portion < 100 or e.rest for e in self.plan.exits)
+        guards = self.plan.guards
+        of_rest = (guards.trail is not None and guards.trail.rest) or guards.target_rest
+        return of_rest or any(e.portion < 100 or e.rest for e in self.plan.exits)
 
     def body(self) -> list[str]:
         sides: list[Side] = [side for side in ("long", "short") if any(e.side == side for e in self.plan.entries)]
@@ -100,11 +104,15 @@ class Rules:
     def _enter(self, side: Side) -> list[str]:
         """What is worked out before, and the orders."""
         made, orders = self._orders(side, "buy" if side == "long" else "sell")
+        made += self.guarding.noted(side)
         if not self._remembers:
             return [*made, *orders]
         entered = self.guarding.entered
+        if self.parts.remembers:
+            made = [f"{self.parts.sold} = set()", *made] if not self.plan.adds else made
         if self.plan.adds:
-            made = [f"if not {self.position}:", f"    {entered} = []", *made]
+            forgotten = [f"{self.parts.sold} = set()"] if self.parts.remembers else []
+            made = [f"if not {self.position}:", *indented([f"{entered} = []", *forgotten]), *made]
         sign = "+=" if self.plan.adds else "="
         if len(orders) == 1:
             return [*made, f"{entered} {sign} [{orders[0]}]"]
@@ -113,7 +121,7 @@ class Rules:
     def _orders(self, side: Side, verb: str) -> tuple[list[str], list[str]]:
         guards = self.plan.guards
         if not guards.partials:
-            given = self.guarding.given(side, guards.target, "target")
+            given = self.guarding.given(side, None if guards.target_rest else guards.target, "target")
             return [], [self._ordered(verb, self.sizing.size(side), given)]
         share = self.sizing.share(side)
         made: list[str] = []
@@ -167,27 +175,26 @@ class Rules:
             bars = self.names.count("hold_bars", self.plan.guards.time_stop_bars)
             made += [f"{keyword} {self.position}.bars_held >= {bars} - 1:", f'    {self.position}.close(reason="time")']
             keyword = "elif"
+        counted = self.parts.are_counted(side)
         for rule in rules:
-            if rule.portion < 100 or rule.rest:
-                connective, parts = self._when([rule.when], role)
-                if connective == "or" and len(parts) > 1:
-                    parts = [f"({' or '.join(parts)})"]
-                if rule.rest:
-                    begun = f"{self.guarding.held(side)} < {self.guarding.bought}"
-                    made += [
-                        *condition_lines(keyword, "and", [begun, *parts], 12),
-                        f'    {self.position}.close(reason="exit")',
-                    ]
-                    keyword = "elif"
-                    continue
-                portion = self.names.percent("exit_part", rule.portion, 0.9)
-                intact = f"{self.guarding.held(side)} == {self.guarding.bought}"
-                made += [
-                    *condition_lines(keyword, "and", [*parts, intact], 12),
-                    f'    {self.position}.close({portion}, reason="part")',
-                ]
-                keyword = "elif"
-        return made
+            if (rule.portion >= 100 and not rule.rest) or (counted and not rule.rest):
+                continue
+            asked = self._asked(rule, role)
+            if not rule.rest:
+                made += self.parts.only_one(side, keyword, rule, asked)
+            else:
+                begun = f"{self.guarding.held(side)} < {self.guarding.bought}"
+                made += condition_lines(keyword, "and", [begun, *asked], 12)
+                made.append(f'    {self.position}.close(reason="exit")')
+            keyword = "elif"
+        if not counted:
+            return made
+        several = self.parts.several(side, lambda rule: self._asked(rule, role))
+        return [*made, "else:", *indented(several)] if made else several
+
+    def _asked(self, rule: Exit, role: str) -> list[str]:
+        connective, parts = self._when([rule.when], role)
+        return [f"({' or '.join(parts)})"] if connective == "or" and len(parts) > 1 else parts
 
 
 def signals_code(description: Description, program: Program) -> str:
@@ -205,11 +212,21 @@ def signals_code(description: Description, program: Program) -> str:
     order, position = "", "self.position"
     if names.many or program.own_symbol:
         order, position = "symbol" if names.many else "self.symbol", "position"
-    entered = "self.entered[symbol]" if names.many else "self.entered"
-    guarding = Guarding(names=names, says=says, guards=plan.guards, position=position, entered=entered)
+    own = "[symbol]" if names.many else ""
+    guarding = Guarding(
+        names=names, says=says, guards=plan.guards, position=position, entered=f"self.entered{own}", noted_in=own
+    )
+    parts = Parts(names=names, plan=plan, guarding=guarding, sold=f"self.sold{own}")
     sizing = Sizing(program=program, plan=plan, says=says, guarding=guarding)
     rules = Rules(
-        program=program, plan=plan, says=says, sizing=sizing, guarding=guarding, order=order, position=position
+        program=program,
+        plan=plan,
+        says=says,
+        sizing=sizing,
+        guarding=guarding,
+        parts=parts,
+        order=order,
+        position=position,
     )
     body = rules.body()
     own_size = sizing.own_method()
@@ -218,7 +235,8 @@ def signals_code(description: Description, program: Program) -> str:
     program.methods += sizing.methods(body)
     head = _head(program, body, says.too_early())
     ordered = ["self.ordered = 0.0"] if any("self.part(" in line or "self.left(" in line for line in body) else []
-    program.started = ["self.entered = {}"] if names.many and any(entered in line for line in body) else []
+    kept = ("self.entered", "self.sold", "self.goal") if names.many else ()
+    program.started = [f"{name} = {{}}" for name in kept if any(f"{name}[symbol]" in line for line in body)]
     if not names.many:
         waiting = any(line.symbol for line in wanted)
         wait = ["if self.orders:  # they wait for a bar of their own", "    return"] if waiting else []
