@@ -78,10 +78,10 @@ def _turns(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _elements(said: str) -> list[str]:
-    """Cut at the blanks before a kind; those within a text ("buy signal") stay."""
+    """Cut at the blanks before a kind; those within a text ("buy signal", "z - score") stay."""
     made: list[str] = []
     for word in said.split(" "):
-        if made and word[:1].islower():
+        if made and (word[:1].islower() or word == "-"):
             made[-1] += f" {word}"
         else:
             made.append(word)
