@@ -27,6 +27,7 @@ from ringfence.trade.description.model import (
     Number,
     OnSchedule,
     OnWeekdays,
+    Rotation,
     Signals,
     SomeOf,
     Trend,
@@ -75,9 +76,11 @@ def _measures(rule: Condition, traded: Collection[str]) -> set[Line]:
 
 
 def idle(made: Description) -> bool:
-    """A line that is held against itself, a price against zero, or one that rises and falls on one bar: words were
-    taken for what they do not mean."""
+    """A line that is held against itself, a price against zero, or one that rises and falls, or is above and below
+    another, on one bar: words were taken for what they do not mean."""
     plan = made.plan
+    if isinstance(plan, Rotation):
+        return plan.only is not None and _idle(plan.only)
     if not isinstance(plan, Signals):
         return False
     return any(_idle(one.when) for one in plan.entries) or any(_idle(one.when) for one in plan.exits)
@@ -90,8 +93,13 @@ def _idle(rule: Condition) -> bool:
         return rule.left == rule.right or (nothing and priced)
     parts = rule.parts if isinstance(rule, (AllOf, AnyOf, SomeOf)) else (rule.part,) if isinstance(rule, Not) else ()
     ways = {(part.line, part.way) for part in parts if isinstance(part, Trend)}
-    torn = isinstance(rule, AllOf) and len({line for line, _ in ways}) < len(ways)
+    torn = isinstance(rule, AllOf) and (len({line for line, _ in ways}) < len(ways) or _apart(parts))
     return torn or any(_idle(part) for part in parts)
+
+
+def _apart(parts: Collection[Condition]) -> bool:
+    sides = {(part.left, part.right, part.level) for part in parts if isinstance(part, Compare)}
+    return any((left, right, "below") in sides for left, right, level in sides if level == "above")
 
 
 def one_day(made: Description) -> bool:

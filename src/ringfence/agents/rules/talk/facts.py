@@ -86,6 +86,7 @@ _CASH = tuple(
             rf"\b(?:(?:i|we|it|you)\s+)?(?:starts?|starting|begins?|beginning)\s+(?:it\s+)?(?:out\s+)?with\s+(?P<m>{_AMOUNT})"
             rf"(?:\s+(?:in|of)?\s*(?:cash|capital|equity|(?:the|my)\s+account))?{_PER}"
         ),
+        rf"(?:^|(?<=[.;]\s))with\s+(?P<m>{_AMOUNT})\s+to\s+(?:start|begin)(?:\s+with)?\s*(?=,)",
         (
             rf"{_WITH}\b(?:capital|account(?:\s+(?:size|value|balance))?|bankroll|balance)\s*(?:of|is|=|:)\s*"
             rf"(?P<m>{_SUM}){_PER}"
