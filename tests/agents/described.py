@@ -183,9 +183,11 @@ def guards(draw: st.DrawFn) -> m.Guards:
     trail = draw(st.none() | st.builds(m.Trail, distance=distances, rest=st.booleans() if partials else st.just(False)))
     if trail is not None and draw(st.booleans()):
         trail = replace(trail, best="close" if trail.distance.kind == "percent" else "price")
+    secured = st.builds(m.BreakEven, after=targets)
     return m.Guards(
         stop=stop,
         target=draw(st.none() | targets),
+        break_even=draw(st.none() | (secured | st.just(m.BreakEven()) if partials else secured)),
         trail=trail,
         partials=partials,
         time_stop_bars=draw(st.just(0) | whole),

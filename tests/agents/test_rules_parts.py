@@ -1,4 +1,4 @@
-"""Positions that are sold in parts, and the fills worked out by hand from a few closes.
+"""Positions that are sold in parts, stops that come to the entry price: fills worked out by hand from a few closes.
 
 Each bar opens at the close before it, so that a rule that holds on a close is filled at that close.
 """
@@ -138,4 +138,44 @@ def test_the_next_position_has_its_parts_again(sandbox: Sandbox) -> None:
         (7, "buy", 90, 84),  # on the bar of the stop the close has crossed again
         (10, "sell", 29, 101),
         (12, "sell", 29, 111),
+    ]
+
+
+def test_the_stop_moves_to_the_entry_price_after_a_gain_and_not_before(sandbox: Sandbox) -> None:
+    """8 % above 89 is 96.12. Before it has been there, 88 does not stop it; afterwards 89 does."""
+    said = f"{BUY} Stop loss 10 %. After the trade is up 8%, move the stop to breakeven"
+    assert fills(sandbox, said, [100, 96, 89, 88, 95, 88, 97, 94, 88]) == [(3, "buy", 90, 89), (8, "sell", 90, 89)]
+    assert fills(sandbox, said, [100, 96, 89, 88, 95, 88, 96, 94, 88]) == [(3, "buy", 90, 89)]
+
+
+def test_the_gain_may_be_measured_by_the_risk(sandbox: Sandbox) -> None:
+    """1R is 10 % of 89: at 97.9."""
+    said = f"{BUY} Stop loss 10 %. Once it is 1R in profit bring the stop up to the entry price"
+    assert fills(sandbox, said, [100, 96, 89, 95, 97.5, 88, 98, 94, 88]) == [
+        (3, "buy", 90, 89),
+        (8, "sell", 90, 89),
+    ]
+
+
+def test_the_gain_may_be_measured_in_ranges_of_the_decision(sandbox: Sandbox) -> None:
+    """Each bar has a range of 4 up to the decision at 89, so that 2 ATR above it are 97; later ranges count nothing."""
+    falling = [125 - 4 * n for n in range(10)]
+    said = "Buy 90 shares when the close crosses below 90. When up 2 ATR(3), stop to entry"
+    assert falling[-1] == 89
+    assert fills(sandbox, said, [*falling, 96, 88, 95, 87]) == [(10, "buy", 90, 89)]
+    assert fills(sandbox, said, [*falling, 97.5, 91, 95, 87]) == [(10, "buy", 90, 89), (13, "sell", 90, 89)]
+
+
+def test_the_stop_of_a_short_position_comes_down(sandbox: Sandbox) -> None:
+    sold = "Sell short 90 shares when the close crosses above 110. Stop loss 10 %"
+    said = f"{sold}. After the trade is up 5%, move the stop to entry"
+    assert fills(sandbox, said, [100, 105, 111, 114, 105, 108, 112]) == [(3, "sell", 90, 111), (6, "buy", 90, 111)]
+
+
+def test_the_stop_may_move_when_a_part_is_sold(sandbox: Sandbox) -> None:
+    said = f"{BUY} Stop loss 10 %. Sell half when the close is above 100 and move the stop to breakeven"
+    assert fills(sandbox, said, [100, 96, 89, 85, 99, 88, 101, 95, 88]) == [
+        (3, "buy", 90, 89),
+        (7, "sell", 45, 101),
+        (8, "sell", 45, 89),
     ]

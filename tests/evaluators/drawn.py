@@ -122,12 +122,16 @@ def guards(draw: st.DrawFn) -> m.Guards:
     trail = draw(
         st.none() | st.builds(m.Trail, distance=distances(), rest=st.booleans() if partials else st.just(False))
     )
+    secured = draw(st.none() | st.builds(m.BreakEven, after=distances(risk=stop is not None)))
+    if draw(st.booleans()) and partials:
+        secured = m.BreakEven()
     target = m.Distance(kind="percent", value=12) if partials else draw(distances(risk=stop is not None))
     return m.Guards(
         stop=stop,
         target=draw(st.none() | st.just(target)),
         trail=trail,
         partials=partials,
+        break_even=secured,
         time_stop_bars=draw(st.sampled_from((0, 0, 4, 9))),
     )
 
@@ -141,9 +145,9 @@ def descriptions(draw: st.DrawFn) -> m.Description:
     guarded = draw(guards())
     if not portions and len(sides) == 1:
         guarded = replace(guarded, time_stop_bars=guarded.time_stop_bars or 6)
-    if guarded.partials:
-        left = 100 - sum(partial.portion for partial in guarded.partials)
-        portions = tuple(portion for portion in portions if portion == 100 or (portions.count(100) and portion < left))
+    gone = sum(portion for portion in (*portions, *(p.portion for p in guarded.partials)) if portion < 100)
+    if guarded.partials and (gone >= 100 or 100 not in portions):
+        portions = tuple(portion for portion in portions if portion == 100)
     if 100 not in portions:
         guarded = replace(guarded, time_stop_bars=guarded.time_stop_bars or 6)
     parted = any(portion < 100 for portion in portions)
@@ -159,7 +163,8 @@ def descriptions(draw: st.DrawFn) -> m.Description:
     size = draw(st.sampled_from(sizes))
     plan = m.Signals(entries=entries, exits=exits, guards=guarded, sizing=size)
     symbols = draw(st.sampled_from((("GOOG",), ("AAPL",), ("GOOG", "AAPL"))))
-    if runs or (guarded.trail is not None and guarded.trail.rest):
+    parting = guarded.break_even is not None and guarded.break_even.after is None
+    if runs or parting or (guarded.trail is not None and guarded.trail.rest):
         symbols = symbols[
             :1
         ]  # of two, one may leave too little cash for a part of the other, and then there is no rest

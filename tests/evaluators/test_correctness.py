@@ -56,6 +56,9 @@ THIRDS = (
     "Buy GOOG when RSI is below 45. Sell a third when RSI is above 52, another third when RSI is above 58. "
     "Sell the rest when RSI is below 48."
 )
+SECURED = (
+    "Buy GOOG when RSI is below 45. Sell when RSI is above 65. Stop loss 5 %. Once up 3 %, move the stop to break-even."
+)
 AIMED = "Buy GOOG when RSI is below 45. Sell 50 % when RSI is above 55. Take profit 5 % on the rest. Stop loss 9 %."
 SLOTS = (
     "Every month hold the 2 of AAPL, MSFT and GOOG with the highest 3 month momentum, skip any that is below its "
@@ -72,7 +75,7 @@ def judged(asked: str, done: str | None = None, bars: Bars = BARS) -> Verdict:
     "words",
     [CROSS, STOP, PARTS, TRAIL, RANGES, BOTH, RISK, PART, PAIR, ROTATION, WEIGHTS, MONDAY, WEEKLY, CLOUD, MARGIN, SIZED,
      RISK.replace("Buy GOOG", "Buy AAPL and MSFT"), "Buy $1000 of GOOG every month", COUNTED, SMOOTHED, WIDTH, SEASON,
-     FORTNIGHT, RUNNER, SLOTS, THIRDS, AIMED],
+     FORTNIGHT, RUNNER, SLOTS, THIRDS, AIMED, SECURED],
 )  # fmt: skip
 def test_what_our_programs_do_is_what_the_words_say(words: str) -> None:
     verdict = judged(words)
@@ -109,6 +112,8 @@ WRONG = [
     (PART, PART.replace("above 55", "above 62"), "had sold 0% although"),
     (THIRDS, THIRDS.replace("above 58", "above 63"), "had sold 33% although"),
     (THIRDS, THIRDS.replace("Sell the rest", "Sell"), "the rules call for nothing"),
+    (SECURED, SECURED.replace("up 3 %", "up 6 %"), "was held through its stop"),
+    (SECURED, SECURED.replace("up 3 %", "up 1 %"), "and the rules call for"),
     (AIMED, AIMED.replace(" on the rest", ""), "the rules call for nothing"),
     (BOTH, BOTH.replace(", short when it crosses below", ""), "short entry is missing"),
     (BOTH.replace(", short when it crosses below", ""), BOTH, "no short position was asked for"),

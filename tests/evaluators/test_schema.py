@@ -87,6 +87,21 @@ CASES: list[tuple[m.Description, m.Description, str]] = [
         "needs a partial exit",
     ),
     (guarded(time_stop_bars=5), guarded(time_stop_bars=-5), "time stop"),
+    (
+        guarded(stop=FIVE, break_even=m.BreakEven(after=m.Distance(kind="risk", value=1))),
+        guarded(break_even=m.BreakEven(after=m.Distance(kind="risk", value=1))),
+        "needs a stop",
+    ),
+    (
+        guarded(partials=(m.Partial(portion=50, at=FIVE),), break_even=m.BreakEven()),
+        guarded(break_even=m.BreakEven()),
+        "needs a partial exit",
+    ),
+    (
+        signals(exits=(m.Exit(side="long", when=HIGH, portion=50), m.Exit(side="long", when=LOW, portion=50))),
+        signals(exits=(m.Exit(side="long", when=HIGH, portion=50), m.Exit(side="long", when=LOW, portion=60))),
+        "110 %",
+    ),
     (signals(), signals(exits=(m.Exit(side="long", when=HIGH, portion=150),)), "150 %"),
     (signals(), signals(exits=(m.Exit(side="short", when=HIGH),)), "no entry into one"),
     (signals(), signals(entries=()), "no entry"),

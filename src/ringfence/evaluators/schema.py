@@ -11,6 +11,7 @@ from ringfence.evaluators.verdict import Kind, Verdict, found
 from ringfence.trade.description import model as m
 from ringfence.trade.description.catalogue import KINDS, SOURCED, warm_up
 from ringfence.trade.description.echo import line_words
+from ringfence.trade.description.guards import distances
 from ringfence.trade.description.lines import lines_of
 from ringfence.trade.description.stored import is_day
 from ringfence.trade.parameters import Parameter
@@ -123,7 +124,7 @@ def _guards(part: m.Guards) -> Iterator[str]:
     gone = sum(partial.portion for partial in part.partials)
     if gone > 100.01:
         yield f"the partial exits sell {gone:g} % of the position: they may come to 100 at most"
-    if part.stop is None and any(d.kind == "risk" for d in (part.target, *(p.at for p in part.partials)) if d):
+    if part.stop is None and any(d.kind == "risk" for d in distances(part)):
         yield "a target in multiples of the risk needs a stop: say where the stop is"
     if part.stop is not None and part.stop.kind == "risk":
         yield "a stop cannot be a multiple of itself: give it in percent, true ranges or as a price"
@@ -290,7 +291,7 @@ def _signals(plan: m.Signals) -> Iterator[str]:
     if isinstance(plan.sizing, (m.RiskPerTrade, m.RiskCash)) and plan.guards.stop is None:
         yield "a size by the risk needs a stop: say where the stop is"
     guards = plan.guards
-    guarded = guards.stop or guards.target or guards.trail or guards.partials or guards.time_stop_bars
+    guarded = guards != m.Guards()
     turns = len({entry.side for entry in plan.entries}) == 2
     if plan.entries and not (plan.exits or guarded or turns or plan.adds):
         yield "there is no way out: add an exit, a stop, a target or a time"
@@ -303,6 +304,9 @@ def _sold_in_parts(plan: m.Signals) -> Iterator[str]:
         yield "an exit of the rest needs a partial exit before it: say when the first part is sold"
     if trail is not None and trail.rest and not (by_gain or parted):
         yield "a trailing stop on the rest needs a partial exit before it: say when the first part is sold"
+    secured = plan.guards.break_even
+    if secured is not None and secured.after is None and not (by_gain or parted):
+        yield "a stop that moves when a part is sold needs a partial exit before it: say when the first part is sold"
     if plan.guards.target_rest and (by_gain or not parted or plan.guards.target is None):
         yield "a target of the rest needs a partial exit by a rule before it: say when the first part is sold"
     for side in sorted(parted):

@@ -109,6 +109,11 @@ def _guards(guards: m.Guards) -> Iterator[Fact]:
         yield from _distance("target", "target", guards.target)
     if guards.trail is not None:
         yield from _distance("trail", "trailing stop", guards.trail.distance)
+    after = guards.break_even.after if guards.break_even is not None else None
+    if after is not None:
+        says = f"a stop at the entry price after a gain of {number(after.value)}"
+        unit: Unit = "percent" if after.kind == "percent" else "plain"
+        yield Fact(kind="number", says=says, value=after.value, unit=unit)
     if guards.time_stop_bars:
         says = f"leaving after {guards.time_stop_bars} bars"
         yield Fact(kind="number", says=says, value=guards.time_stop_bars, unit="bars")

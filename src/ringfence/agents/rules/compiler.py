@@ -305,7 +305,7 @@ def assemble(r: Reader, said: Collected) -> Description | str:
         return f"it is about {say_line(unused)}, and no rule uses that: say what it is to do"
     if not made.symbols and not made.every and len({line.symbol for line in lines_of(made) if line.symbol}) > 1:
         return "several instruments are named, and not which of them is traded: say for example Trade AAPL"
-    ends = exits or any((guards.stop, guards.target, guards.trail, guards.partials, guards.time_stop_bars))
+    ends = exits or guards != Guards()
     if not ends and not adds and any(token.kind == "WHEN" and token.text in _SPANS for token in r.tokens):
         return 'it is for some months or weeks, and does not say when to sell: add "sell when …"'
     if not ends and not adds and len({e.side for e in entries}) == 1:

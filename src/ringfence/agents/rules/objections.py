@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 
 from ringfence.agents.rules.orders.collected import Collected
+from ringfence.trade.description.guards import distances
 from ringfence.trade.description.model import (
     Beyond,
     Entry,
@@ -49,6 +50,8 @@ def guards_unfit(said: Collected, guards: Guards, exits: Sequence[Exit]) -> str:
         return 'it trails the rest, and sells no part before: add for example "sell half at 5 %"'
     if any(e.rest and e.side not in parted for e in exits) and not guards.partials:
         return 'it sells the rest, and no part before: add for example "sell half at 5 %"'
+    if guards.break_even is not None and guards.break_even.after is None and not (guards.partials or parted):
+        return 'it moves the stop when a part has been sold, and sells none: add for example "sell half at 5 %"'
     if guards.target_rest and not parted:
         return 'it has a target for the rest, and sells no part before: add for example "sell half at 5 %"'
     return ""
@@ -57,7 +60,7 @@ def guards_unfit(said: Collected, guards: Guards, exits: Sequence[Exit]) -> str:
 def size_unfit(said: Collected, guards: Guards, sizing: Sizing, exits: Sequence[Exit]) -> str:
     if isinstance(sizing, (RiskPerTrade, RiskCash)) and guards.stop is None:
         return 'risk per trade needs a stop: add for example "stop loss 5 %"'
-    if guards.target is not None and guards.target.kind == "risk" and guards.stop is None:
+    if guards.stop is None and any(far.kind == "risk" for far in distances(guards)):
         return 'a target in times of the risk needs a stop: add for example "stop loss 5 %"'
     if isinstance(sizing, VolatilityTarget) and said.adds:
         return "a position of a target volatility is not added to: leave one of them out"

@@ -40,6 +40,9 @@ def stops(grid: Grid, market: Market, episode: Episode, guards: m.Guards) -> Sto
     far = near = np.full(length, np.nan)
     if guards.stop is not None:
         far = near = np.full(length, stop_price(grid, market, episode, guards))
+    if guards.break_even is not None:
+        surely, maybe = _secured(grid, market, episode, guards, length)
+        far, near = _tighter(far, surely, episode.sign), _tighter(near, maybe, episode.sign)
     trail = guards.trail
     if trail is None:
         return Stops(far, near)
@@ -51,6 +54,25 @@ def stops(grid: Grid, market: Market, episode: Episode, guards: m.Guards) -> Sto
     late, early = _trailed(grid, market, episode, guards, begins, length)
     late[:begins] = early[:begins] = np.nan
     return Stops(_tighter(far, late, episode.sign), _tighter(near, early, episode.sign))
+
+
+def _secured(grid: Grid, market: Market, episode: Episode, guards: m.Guards, length: int) -> tuple[Floats, Floats]:
+    """The entry price from the bar on after the one whose best price reached the gain, or that sold a part."""
+    assert guards.break_even is not None
+    made = np.full(length, np.nan), np.full(length, np.nan)
+    after = guards.break_even.after
+    if after is None:
+        begins = [min(episode.exits) - episode.entered + 1] * 2
+    else:
+        bars = slice(episode.entered, episode.entered + length)
+        best = (market.high if episode.side == "long" else market.low)[bars]
+        with np.errstate(invalid="ignore"):
+            gain = episode.sign * (best / target_price(grid, market, episode, after, guards) - 1)
+            reached = [np.flatnonzero(gain > _HAIR), np.flatnonzero(gain >= -market.rounding)]
+        begins = [int(found[0]) + 1 if len(found) else length for found in reached]
+    for level, first in zip(made, begins):
+        level[first:] = episode.price
+    return made
 
 
 def _trailed(

@@ -13,6 +13,7 @@ from ringfence.trade.bars import Bars, Floats
 from ringfence.trade.description import model as m
 from ringfence.trade.description.catalogue import PRICES
 from ringfence.trade.description.echo import condition
+from ringfence.trade.description.guards import distances
 from ringfence.trade.description.lines import lines_of
 
 SIDES: tuple[m.Side, m.Side] = ("long", "short")
@@ -113,11 +114,6 @@ def _begins(grid: Grid, plan: m.Signals, symbols: tuple[str, ...]) -> int:
     back = max((line.ago for line in lines_of(plan)), default=0)
     back = max([back, *_stretches(plan)])
     return max([first_tradable(grid), max(ready, default=0) + 1 + back])
-
-
-def distances(guards: m.Guards) -> list[m.Distance]:
-    found = [guards.stop, guards.target, guards.trail.distance if guards.trail else None]
-    return [far for far in (*found, *(partial.at for partial in guards.partials)) if far is not None]
 
 
 def _stretches(part: object) -> Iterator[int]:

@@ -141,6 +141,10 @@ def guard_sentences(guards: Guards) -> list[str]:
         said.append(f"Take profit {distance(guards.target)}{' on the rest' if guards.target_rest else ''}")
     if guards.trail:
         said.append(trail_sentence(guards.trail))
+    if guards.break_even:
+        after = guards.break_even.after
+        when = f"after a gain of {distance(after)}" if after else "when a part has been sold"
+        said.append(f"Move the stop to the entry price {when}")
     if guards.time_stop_bars:
         said.append(f"Exit after {bars(guards.time_stop_bars)}")
     return said

@@ -19,6 +19,7 @@ from ringfence.trade.description.dates import (
     Period as Period,
 )
 from ringfence.trade.description.guards import (
+    BreakEven as BreakEven,
     Distance as Distance,
     Guards as Guards,
     Partial as Partial,

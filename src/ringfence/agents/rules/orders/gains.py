@@ -75,7 +75,9 @@ def reached(r: Reader, side: Side, *, listed: bool = False) -> Reached | None:
     if signed and not words - {"FROM"}:  # -4 % from my price
         return Reached(far=far, way="gain" if sign == "+" else "loss")
     ways = [token for token in (named, after) if token is not None and token.kind in _TURNED]
-    priced = bool(ways) and not all(token.text in ("up", "down", "gain", "gains") for token in ways)
+    priced = bool(ways) and not all(
+        token.text in ("up", "down", "gain", "gains", "gain of", "gains of") for token in ways
+    )
     if side == "short" and not _of_position(r, first, named, after):  # a price that falls is what it waits for
         words = {_TURNED.get(word, word) for word in words}
     lost = words & {"LOSS", "FALLS", "BELOW", "STOP", "AGAINST_ME"}

@@ -9,7 +9,7 @@ from ringfence.agents.rules.measures.recalled import atr_bars
 from ringfence.agents.rules.orders.distances import atr_period, distance
 from ringfence.agents.rules.orders.lasting import longest_stay, none_longer
 from ringfence.agents.rules.reader import Reader, period
-from ringfence.trade.description.model import Distance, Guards, Partial, Trail
+from ringfence.trade.description.model import BreakEven, Distance, Guards, Partial, Trail
 
 _FROM_ENTRY = ("BELOW", "ABOVE", "FROM", "OF", "UNDER")
 
@@ -23,6 +23,7 @@ class Guarding:
     target_rest: bool = False
     trail: Trail | None = None
     partials: list[Partial] = field(default_factory=list)
+    break_even: BreakEven | None = None
     time_stop_bars: int = 0
 
     def made(self) -> Guards:
@@ -32,6 +33,7 @@ class Guarding:
             target_rest=self.target_rest,
             trail=self.trail,
             partials=tuple(self.partials),
+            break_even=self.break_even,
             time_stop_bars=self.time_stop_bars,
         )
 

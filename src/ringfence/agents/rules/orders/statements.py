@@ -11,6 +11,7 @@ from ringfence.agents.rules.measures.frames import frame
 from ringfence.agents.rules.measures.lines import line
 from ringfence.agents.rules.measures.settings import BANDS
 from ringfence.agents.rules.orders.both_ways import closed
+from ringfence.agents.rules.orders.break_even import break_even
 from ringfence.agents.rules.orders.breakouts import breakout, broken_out, channel
 from ringfence.agents.rules.orders.collected import SEPARATORS, Collected, symbols
 from ringfence.agents.rules.orders.crossovers import crossover, golden
@@ -86,7 +87,7 @@ def _traded_again(r: Reader) -> None:
 
 def statement(r: Reader, said: Collected) -> bool:
     readers: tuple[Callable[[Reader, Collected], bool], ...] = (
-        sums, other_exit, allowed_at, implied, half_day, next_part,
+        sums, other_exit, allowed_at, implied, half_day, next_part, break_even,
         sided_filter, filter_named, in_neither, none_after, always_unless, flips, remark, _remark, usual_settings,
         channel, _context, versus, unhit, waited, reason_first, heading, mirrors, opposed, otherwise_short, _universe,
         length, crossover, prefixed, _bought, entry, size_led, saved, add_each, _tool, turned, stopped, swung, failed,

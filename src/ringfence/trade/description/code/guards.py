@@ -82,15 +82,41 @@ class Guarding:
 
     def noted(self, side: Side) -> list[str]:
         """What must be known later of the bar on which it was decided."""
-        far = self.guards.target
-        if far is None or not self.guards.target_rest or self._fraction(far) or far.kind == "price":
-            return []
+        target = self.guards.target if self.guards.target_rest else None
+        wanted = [("goal", target, "target"), ("secure", self._secured_after, "break_even")]
         sign = "+" if side == "long" else "-"
-        return [f"self.goal{self.noted_in} = {self.close} {sign} {_unbracketed(self.reach(far, 'target'))}"]
+        return [
+            f"self.{kept}{self.noted_in} = {self.close} {sign} {_unbracketed(self.reach(far, name))}"
+            for kept, far, name in wanted
+            if far is not None and not self._fraction(far) and far.kind != "price"
+        ]
+
+    @property
+    def _secured_after(self) -> Distance | None:
+        return self.guards.break_even.after if self.guards.break_even is not None else None
 
     def moved(self, side: Side) -> list[str]:
         """What is done on every bar: a target that is given late, a trailing stop that the engine does not move."""
-        return [*self._given_late(side), *self._trailed(side)]
+        return [*self._given_late(side), *self._secured(side), *self._trailed(side)]
+
+    def _secured(self, side: Side) -> list[str]:
+        """The stop at the entry price, where it is not nearer already."""
+        if self.guards.break_even is None:
+            return []
+        nearer = "lot.entry_price > (lot.sl or 0)" if side == "long" else "lot.entry_price < (lot.sl or float('inf'))"
+        far, move = self._secured_after, "    lot.sl = lot.entry_price"
+        if far is None:
+            loop = [f"for lot in {self.position}:", *indented([f"if {nearer}:", move])]
+            return [f"if {self.held(side)} < {self.bought}:  # a part has been sold", *indented(loop)]
+        best, sign, reached = ("high", "+", ">=") if side == "long" else ("low", "-", "<=")
+        level = f"self.secure{self.noted_in}"
+        if self._fraction(far):
+            level = f"lot.entry_price * (1 {sign} {self._as_fraction(far, 'break_even', 9.0)})"
+        elif far.kind == "price":
+            level = self.names.number("break_even_price", far.value)
+        self.says.need(Line(name="close"), 1)
+        met = f"{self.says.data}.{best}[-1] {reached} {level}"
+        return [f"for lot in {self.position}:", *indented([f"if {met} and {nearer}:", move])]
 
     def _given_late(self, side: Side) -> list[str]:
         far = self.guards.target

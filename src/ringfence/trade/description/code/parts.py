@@ -62,7 +62,9 @@ class Parts:
         """Of what has no gain to wait for, where some of it has: that was bought by the last order."""
         position, partials = self.guarding.position, self.plan.guards.partials
         total = sum(rule.portion for rule in self.of(side)) + sum(partial.portion for partial in partials)
-        all_gone = f"len({self.sold}) == {count}" if total > _WHOLE else ""  # shares are whole: none may be left over
+        left_to_rule = any(rule.rest and rule.side == side for rule in self.plan.exits)
+        # Shares are whole: none may be left over, where no rule would sell it.
+        all_gone = f"len({self.sold}) == {count}" if total > _WHOLE and not left_to_rule else ""
         sell = [f"bought = {self.guarding.bought}"]
         if partials and not self.plan.adds:
             share = "min(part * bought / abs(lot.size), 1)"

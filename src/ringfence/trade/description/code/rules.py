@@ -11,6 +11,7 @@ from ringfence.trade.description.code.names import Names
 from ringfence.trade.description.code.parts import Parts
 from ringfence.trade.description.code.program import Program, condition_lines, folded
 from ringfence.trade.description.code.sizes import Sizing, bracketed
+from ringfence.trade.description.guards import distances
 from ringfence.trade.description.lines import lines_of
 from ringfence.trade.description.model import (
     AnyOf,
@@ -45,6 +46,7 @@ class Rules:
         """Whether it must know later how much it has bought."""
         guards = self.plan.guards
         of_rest = (guards.trail is not None and guards.trail.rest) or guards.target_rest
+        of_rest = of_rest or (guards.break_even is not None and guards.break_even.after is None)
         return of_rest or any(e.portion < 100 or e.rest for e in self.plan.exits)
 
     def body(self) -> list[str]:
@@ -202,10 +204,7 @@ def signals_code(description: Description, program: Program) -> str:
     assert isinstance(plan, Signals)
     names = program.names
     wanted = list(lines_of(plan))
-    for far in (plan.guards.stop, plan.guards.target, *(p.at for p in plan.guards.partials)):
-        wanted += [Line(name="atr", values=(far.period,))] if far is not None and far.kind == "atr" else []
-    if plan.guards.trail is not None and plan.guards.trail.distance.kind == "atr":
-        wanted.append(Line(name="atr", values=(plan.guards.trail.distance.period,)))
+    wanted += [Line(name="atr", values=(far.period,)) for far in distances(plan.guards) if far.kind == "atr"]
     names.declare(wanted)
     data = "data" if names.many or program.own_symbol else "self.data"
     says = Expressions(names=names, data=data, functions=program.functions)
@@ -235,7 +234,7 @@ def signals_code(description: Description, program: Program) -> str:
     program.methods += sizing.methods(body)
     head = _head(program, body, says.too_early())
     ordered = ["self.ordered = 0.0"] if any("self.part(" in line or "self.left(" in line for line in body) else []
-    kept = ("self.entered", "self.sold", "self.goal") if names.many else ()
+    kept = ("self.entered", "self.sold", "self.goal", "self.secure") if names.many else ()
     program.started = [f"{name} = {{}}" for name in kept if any(f"{name}[symbol]" in line for line in body)]
     if not names.many:
         waiting = any(line.symbol for line in wanted)
