@@ -114,6 +114,9 @@ def coarser(r: Reader, frame: str) -> str:
     return frame
 
 
+_BEFORE_LINE = ("AND", "OR", ",", "STOP_MARK", "COLON", "WHEN", "IS", "ABOVE", "BELOW", "CROSS", "THEN", "EVERY")
+
+
 def on_chart(r: Reader, made: Line) -> Line:
     """on the weekly chart, on 1w bars."""
     with r.trying() as attempt:
@@ -137,8 +140,10 @@ def on_chart(r: Reader, made: Line) -> Line:
 def _in_own_bars(r: Reader, made: Line, frame: str, ends: int) -> Line:
     """the 20-week average on weekly bars: of twenty of those. The line's words are before `ends`."""
     unit = FRAME_UNITS.get(frame, "")
-    for n in range(max(0, ends - 9), ends - 1):
+    n = ends - 2
+    while n >= 0 and r.tokens[n].kind not in _BEFORE_LINE:
         count, after = r.tokens[n], r.tokens[n + 1]
         if count.kind == "NUM" and after.kind == unit and made.values[:1] == (r.bars(count.value, unit, n),):
             return replace(made, values=(int(count.value), *made.values[1:]))
+        n -= 1
     return made

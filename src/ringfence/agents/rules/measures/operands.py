@@ -77,6 +77,8 @@ def _recalled(r: Reader, against: Line | None, *, left: bool) -> Line | None:
     if len(found) != 1:
         return None
     spoken = r.i > 0 and r.peek().start - r.peek(-1).end > len(" the")  # closes under the 50
+    if not left and not spoken and not priced and against is not None and against.name in PRICES:
+        return None  # the high is between 6 and 2
     r.take("NUM")
     if priced and not spoken:
         raise r.ask("a price, or the average of that many bars?", ["below $50", "below the 50-day average"], r.i - 1)
@@ -289,7 +291,8 @@ def pair_of_averages(r: Reader) -> tuple[Line, Line] | None:
         r.take("ITS")
         slow = period(r, bare=True) if r.at("NUM") else None
         name = line_name(r)
-        if slow is None or name is None:
+        other = r.at("OF") and not r.at("SYMBOL", ahead=1)  # below 227, or the 48-bar EMA of the rate of change is …
+        if slow is None or name is None or other:
             return None
         attempt.keep()
         return Line(name=own or name, values=(fast,)), Line(name=name, values=(slow,))
