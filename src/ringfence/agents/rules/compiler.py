@@ -22,7 +22,7 @@ from ringfence.agents.rules.orders.sides import contradicted, filtered
 from ringfence.agents.rules.orders.size_led import without_whole
 from ringfence.agents.rules.orders.stances import announced_flips
 from ringfence.agents.rules.orders.statements import statements
-from ringfence.agents.rules.orders.varied import with_cases
+from ringfence.agents.rules.orders.varied import goes_on, with_cases
 from ringfence.agents.rules.orders.wording import with_length
 from ringfence.agents.rules.plans.complements import ended_by, idle, lasts, no_longer, one_day
 from ringfence.agents.rules.reader import Question, Reader
@@ -287,6 +287,7 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     adds = said.adds or _bought_again(sizing, entries, exits, guards)
     adds = adds or (said.kept and (in_money(sizing) or isinstance(sizing, FixedShares)) and _each_time(r))
     sizing = with_cases(said, sizing)
+    adds = adds or goes_on(sizing, entries, exits, guards)
     if isinstance(sizing, FixedCash) and len(symbols) > 1 and not any(t.text == "each" for t in r.tokens):
         r.notices.append("the sum is spent on each of them: to divide it, say for example split $500 equally between …")
     plan = Signals(entries=tuple(entries), exits=tuple(exits), guards=guards, sizing=sizing, adds=adds)

@@ -6,6 +6,7 @@ must be said too: by "instead", "extra" or "double", by "but" or "or", or by sta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ringfence.agents.rules.conditions.conditions import condition
@@ -26,9 +27,12 @@ from ringfence.trade.description.model import (
     Compare,
     Condition,
     Cross,
+    Entry,
     EveryBars,
+    Exit,
     FixedCash,
     FixedShares,
+    Guards,
     InMonths,
     MonthDays,
     Not,
@@ -339,3 +343,9 @@ def _graded(before: Case, when: Condition, made: _Said) -> bool:
 
 def with_cases(said: Collected, sizing: Sizing) -> Sizing:
     return Varied(usual=sizing, cases=tuple(said.cases)) if said.cases and isinstance(sizing, _USUAL) else sizing
+
+
+def goes_on(sizing: Sizing, entries: Sequence[Entry], exits: Sequence[Exit], guards: Guards) -> bool:
+    """On Fridays $100 if it is below its average, otherwise $50: each Friday, as nothing sells what was bought."""
+    dated = any(isinstance(entry.when, OnWeekdays) for entry in entries)
+    return isinstance(sizing, Varied) and dated and not exits and guards == Guards()
