@@ -128,7 +128,7 @@ def _comparison(r: Reader) -> Condition | None:
         left: Operand | None = operand(r, left=True)
         pronoun = left is None
         if left is None and (r.take("IT") or (r.at("IS", ahead=1) and r.peek().text == "each" and r.take("EVERY"))):
-            left = r.it or Line(name="close")
+            left = _stacked(r) or r.it or Line(name="close")
         elided = left is None
         if left is None:
             left = r.it or (
@@ -190,6 +190,14 @@ def _verb(r: Reader, left: Operand, first: int, *, pronoun: bool) -> Condition |
                     made = replace(made, left=left) if r.take("CLOSING_BASIS") else made
                 return Not(part=made) if negated else made
     return None
+
+
+def _stacked(r: Reader) -> Line | None:
+    """It is above its 50-day average and that is above its 200-day one …, out when it falls under one: the price."""
+    parts = r.entry.parts if isinstance(r.entry, AllOf) else ()
+    against = [one.left for one in parts if isinstance(one, Compare) and one.right == r.it]
+    named = r.at("ABOVE", "BELOW", ahead=1) and r.at("ITS", "NUM", "SMA", "EMA", "WMA", ahead=2)
+    return next((one for one in against if isinstance(one, Line) and one.name == "close"), None) if named else None
 
 
 def _since_before(r: Reader, made: Condition) -> Condition:
