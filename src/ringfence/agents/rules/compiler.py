@@ -282,7 +282,7 @@ def assemble(r: Reader, said: Collected) -> Description | str:
     if counted and guards.stop is None and guards.trail is not None and not guards.trail.rest:
         guards = replace(guards, stop=guards.trail.distance)  # where the trailing stop begins
         r.notices.append("the risk is measured to where the trailing stop begins")
-    if wrong := size_unfit(said, guards, sizing, exits):
+    if wrong := size_unfit(said, guards, sizing, exits, {token.kind for token in r.tokens}):
         return wrong
     adds = said.adds or _bought_again(sizing, entries, exits, guards)
     adds = adds or (said.kept and (in_money(sizing) or isinstance(sizing, FixedShares)) and _each_time(r))

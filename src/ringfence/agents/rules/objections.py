@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields, is_dataclass
 
 from ringfence.agents.rules.orders.collected import Collected
@@ -12,10 +12,14 @@ from ringfence.trade.description.model import (
     Entry,
     Exit,
     Guards,
+    MonthDays,
+    OnSchedule,
+    OnWeekdays,
     RiskCash,
     RiskPerTrade,
     Sizing,
     VolatilityTarget,
+    in_money,
 )
 
 
@@ -57,7 +61,12 @@ def guards_unfit(said: Collected, guards: Guards, exits: Sequence[Exit]) -> str:
     return ""
 
 
-def size_unfit(said: Collected, guards: Guards, sizing: Sizing, exits: Sequence[Exit]) -> str:
+def size_unfit(
+    said: Collected, guards: Guards, sizing: Sizing, exits: Sequence[Exit], kinds: Collection[str]
+) -> str:
+    dated = sum(isinstance(one.when, (OnSchedule, OnWeekdays, MonthDays)) for one in said.entries)
+    if in_money(sizing) and dated > 1 and ("MONTHLY" in kinds or "WEEKLY" in kinds):  # $400 a month, buying on the 10th
+        return "it has two schedules, which would each buy: name one of them"
     if isinstance(sizing, (RiskPerTrade, RiskCash)) and guards.stop is None:
         return 'risk per trade needs a stop: add for example "stop loss 5 %"'
     if guards.stop is None and any(far.kind == "risk" for far in distances(guards)):

@@ -272,19 +272,21 @@ def where(r: Reader, made: Condition) -> Condition:
         return AllOf(parts=(made, level))
 
 
-def _of_price(made: Condition) -> Condition:
-    """it crosses above its average, after a rule about an indicator: the price and its average are meant."""
+def _of_price(r: Reader, made: Condition) -> Condition:
+    """it crosses above its average, after a rule about an indicator: the price and its average are meant, but where
+    that rule held the indicator against this very average."""
     right = getattr(made, "right", None)
     if not isinstance(made, (Compare, Cross)) or not isinstance(right, Line) or not isinstance(made.left, Line):
         return made
-    return replace(made, right=replace(right, of=None)) if right.of == plain(made.left) else made
+    of_it = right.of == plain(made.left) and right != r.right
+    return replace(made, right=replace(right, of=None)) if of_it else made
 
 
 def _remember(r: Reader, made: Condition, left: Operand, first: int, *, pronoun: bool) -> Condition:
     """Give a bare "50-day" the kind of the other side, and keep what "it" will mean."""
     made = settle(made)
     if pronoun:
-        made = _of_price(made)
+        made = _of_price(r, made)
     inner = made.part if isinstance(made, Not) else made
     parts = inner.parts if isinstance(inner, AllOf) else (inner,)
     fit = tuple(fitting(r, part, first, pronoun=pronoun) for part in parts)
