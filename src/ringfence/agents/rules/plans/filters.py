@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from ringfence.agents.rules.conditions.conditions import condition
 from ringfence.agents.rules.measures.lines import line
-from ringfence.agents.rules.measures.scales import scale
 from ringfence.agents.rules.plans.choosing import Turning, either
 from ringfence.agents.rules.plans.complements import leaves
+from ringfence.agents.rules.plans.each import ENDS, of_each, sign, whole
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.agents.rules.text.tokens import Token
 from ringfence.trade.description.lines import lines_of
@@ -16,7 +16,6 @@ from ringfence.trade.description.model import Compare, Condition, Level, Line, N
 
 _CASH = ("USD", "USDT", "USDC", "DAI", "BUSD", "EUR")
 _MOVE = ("HOLD", "BUY", "ROTATE", "INVEST", "IN", "IS", "TO", "ALL_IN", "MOVES", "USE", "IT", "POSITION", "REACHES")
-_ENDS = ("END", "STOP_MARK", ",", "AND", "WHEN", "OTHERWISE", "REBALANCE", "INSTEAD", "INSTEAD_WORD")
 _ANY = ("EVERY", "EVERY_SYMBOL", "STOCKS", "NUM", "EITHER", "CHOSEN", "ANYTHING")
 
 
@@ -88,7 +87,7 @@ def _followed(r: Reader, t: Turning) -> bool:
         if not _place(r, t) or not r.take("WHEN"):
             return False
         made = _failing(r, t)
-        if made is None or not r.at(*_ENDS):
+        if made is None or not r.at(*ENDS):
             return False
         _add(t, _passes(made))
         attempt.keep()
@@ -151,21 +150,16 @@ def _chosen_fails(r: Reader, t: Turning) -> Condition | None:
         if not subject:
             return None
         r.skip("IS")
-        made = _sign(t.rank, positive) if positive is not None else _below(r, t.rank)
+        made = sign(t.rank, positive) if positive is not None else _below(r, t.rank)
         if made is None:
             return None
         with r.trying() as again:  # over that time, over 30 days
             if r.take("ABOVE", "IN", "FOR") and (period(r) == t.rank.values[0] or r.take("TIMES", "SAME", "BAR")):
                 again.keep()
-        if not r.at(*_ENDS, *_MOVE, "EXIT", "THEN", "SYMBOL", "EQUITY"):
+        if not r.at(*ENDS, *_MOVE, "EXIT", "THEN", "SYMBOL", "EQUITY"):
             return None
         attempt.keep()
         return made
-
-
-def _sign(rank: Line, word: Token) -> Condition:
-    level: Level = "above" if word.kind == "POSITIVE" else "below"
-    return Compare(left=rank, level=level, right=Number(value=0))
 
 
 def _below(r: Reader, rank: Line) -> Condition | None:
@@ -173,7 +167,7 @@ def _below(r: Reader, rank: Line) -> Condition | None:
     no = r.take("NOT") is not None
     r.take("IS")
     if (mood := r.take("NEGATIVE", "POSITIVE")) is not None:
-        made = _sign(rank, mood)
+        made = sign(rank, mood)
         return Not(part=made) if no else made
     if not no and r.take("FALLS"):
         return Compare(left=rank, level="below", right=Number(value=0))
@@ -250,8 +244,8 @@ def _only(r: Reader, t: Turning) -> bool:
         if r.at("IS") and not r.at("ABOVE", "BELOW", ahead=1):
             return False
         r.take("IS")
-        made = _positive(r, t) or _beside_line(r) or condition(r)
-        if made is None or not r.at(*_ENDS, ")") or r.at("SHARE_IN_CASH", "NOT", "EXCLUDE", "DROPPED", "EXIT", ahead=1):
+        made = whole(r, t)
+        if made is None or r.at("SHARE_IN_CASH", "NOT", "EXCLUDE", "DROPPED", "EXIT", ahead=1):
             return False  # if its return is negative, leave its share in cash: those that fail
         t.chosen_first = t.chosen_first or chosen
         t.late = t.late or t.rank is not None
@@ -274,7 +268,7 @@ def _skipped(r: Reader, t: Turning) -> bool:
         if not r.take(*_ANY):
             return False
         r.skip("STOCKS", "OF", "WHEN", "ONLY", "IS", "USE")
-        made = _of_each(r, t)
+        made = of_each(r, t)
         if made is None:
             return False
         _add(t, _passes(made))
@@ -288,19 +282,13 @@ def _in_cash(r: Reader, t: Turning) -> bool:
         if not r.take("WHEN") and not (r.i and r.peek(-1).text in ("and if", "and when")):
             return False
         r.skip(*_ANY, "OF", "TOP", "IS")
-        made = _of_each(r, t)
+        made = of_each(r, t)
         if made is None or not (r.take_all(",", "SHARE_IN_CASH") or r.take("SHARE_IN_CASH")):
             return False
         t.chosen_first = True
         _add(t, _passes(made))
         attempt.keep()
         return True
-
-
-def _of_each(r: Reader, t: Turning) -> Condition | None:
-    """under its 200-day average, has a negative return: of each of them."""
-    r.it = Line(name="close")
-    return _positive(r, t) or _beside_line(r) or condition(r)
 
 
 def _replaced(r: Reader, t: Turning) -> bool:
@@ -310,7 +298,7 @@ def _replaced(r: Reader, t: Turning) -> bool:
         if not r.take(*_ANY):
             return False
         r.skip("OF", "STOCKS", "CHOSEN", "TOP", "NUM", "EVERY_SYMBOL", "WHEN", "IS")
-        made = _of_each(r, t)
+        made = of_each(r, t)
         if made is None:
             return False
         r.skip(",", "THEN", "IS")
@@ -321,7 +309,7 @@ def _replaced(r: Reader, t: Turning) -> bool:
             return False
         if share and not _place(r, t):
             return False
-        if not r.at(*_ENDS):
+        if not r.at(*ENDS):
             return False
         t.chosen_first = t.chosen_first or share
         _add(t, _passes(made))
@@ -359,42 +347,3 @@ def _unfilled(r: Reader, t: Turning) -> bool:
             attempt.keep()
             return True
     return False
-
-
-def _beside_line(r: Reader) -> Condition | None:
-    """under its 200 SMA: of each of them the close."""
-    with r.trying() as attempt:
-        token = r.take("ABOVE", "BELOW")
-        right = line(r, Line(name="close"), token.kind.lower()) if token is not None else None
-        if token is None or right is None or scale(right) != "price":
-            return None
-        attempt.keep()
-        return Compare(left=Line(name="close"), level="above" if token.kind == "ABOVE" else "below", right=right)
-
-
-def _positive(r: Reader, t: Turning) -> Condition | None:
-    """if its momentum is positive, that have a negative 6-month return: that which it is ranked by."""
-    with r.trying() as attempt:
-        r.skip("ITS", "IS")
-        mood = r.take("POSITIVE", "NEGATIVE")
-        with r.trying() as same:
-            measured = line(r) if r.at("NUM") and t.rank is not None else None
-            if measured is not None and measured == t.rank:
-                same.keep()
-            else:
-                measured = None
-        named = measured is not None or r.take("ROC", "MOMENTUM", "IT") is not None
-        no = False
-        if mood is None and named:
-            r.take("IS")
-            no, mood = r.take("NOT") is not None, r.take("POSITIVE", "NEGATIVE")
-            if mood is None and r.at("ABOVE", "BELOW") and r.at("NUM", ahead=1) and r.peek(1).value == 0:
-                mood = replace(r.peek(), kind="POSITIVE" if r.at("ABOVE") else "NEGATIVE")  # its return is above zero
-                r.take("ABOVE", "BELOW")
-                r.take("NUM")
-                r.take("PERCENT")
-        if t.rank is None or mood is None or not (named or r.at(*_ENDS)):
-            return None
-        attempt.keep()
-        t.by_rank = True
-        return Not(part=_sign(t.rank, mood)) if no else _sign(t.rank, mood)
