@@ -61,9 +61,7 @@ def guards_unfit(said: Collected, guards: Guards, exits: Sequence[Exit]) -> str:
     return ""
 
 
-def size_unfit(
-    said: Collected, guards: Guards, sizing: Sizing, exits: Sequence[Exit], kinds: Collection[str]
-) -> str:
+def size_unfit(said: Collected, guards: Guards, sizing: Sizing, exits: Sequence[Exit], kinds: Collection[str]) -> str:
     dated = sum(isinstance(one.when, (OnSchedule, OnWeekdays, MonthDays)) for one in said.entries)
     if in_money(sizing) and dated > 1 and ("MONTHLY" in kinds or "WEEKLY" in kinds):  # $400 a month, buying on the 10th
         return "it has two schedules, which would each buy: name one of them"
