@@ -86,7 +86,7 @@ def _trailed(
     best = np.where(np.isnan(best), -np.inf, best)
     if trail.distance.kind == "percent" and trail.best != "close":
         made = []
-        for first in (begins, 0):
+        for first in (max(begins - 1, 0), 0):  # told at the close of the bar on which a part was sold, of that bar too
             seen = np.where(np.arange(length) >= first, best, -np.inf)
             reached = np.maximum.accumulate(np.concatenate(([sign * episode.price], seen[:-1])))
             made.append(sign * reached * (1 - sign * trail.distance.value / 100))
