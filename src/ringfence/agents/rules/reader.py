@@ -222,3 +222,15 @@ def _currency(r: Reader, text: str) -> None:
 
 def foreign(text: str) -> bool:
     return text[0] in "€£₹¥" or text.lower().startswith(_SIGNS) or text.split()[-1] in _FOREIGN
+
+
+def symbols(r: Reader) -> tuple[str, ...]:
+    """AAPL, MSFT and IBM; SPY/TLT: each once."""
+    made: list[str] = []
+    while (token := r.take("SYMBOL")) is not None:
+        made.append(token.text)
+        ahead = 2 if r.at(",") and r.at("AND", ahead=1) else 1
+        if not (r.at(",", "AND", "SLASH") and r.at("SYMBOL", ahead=ahead)):
+            break
+        r.skip(",", "AND", "SLASH")
+    return tuple(dict.fromkeys(made))

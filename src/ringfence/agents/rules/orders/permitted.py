@@ -94,7 +94,7 @@ def _is_state(r: Reader, verb: Token, first: int) -> bool:
     begin = first
     while begin > 0 and r.tokens[begin - 1].kind != "STOP_MARK":
         begin -= 1
-    if any(token.kind in ("ON", "AFTER") for token in r.tokens[first : r.i]):
+    if any(token.kind in ("ON", "AFTER", "AT") for token in r.tokens[first : r.i]):
         return False  # short it on a close below … as long as …: an order
     told = [token for token in r.tokens[begin : r.i] if token.kind in ("WHEN", "UNLESS")]
     return bool(told) and all(token.kind == "UNLESS" or token.text.endswith(WHILE) for token in told)

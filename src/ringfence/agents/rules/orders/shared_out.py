@@ -7,7 +7,7 @@ from ringfence.agents.rules.orders.collected import Collected
 from ringfence.agents.rules.orders.entering import when_said
 from ringfence.agents.rules.orders.parts import fraction
 from ringfence.agents.rules.orders.varied import varied
-from ringfence.agents.rules.reader import Reader, money, percent
+from ringfence.agents.rules.reader import Reader, money, percent, symbols
 from ringfence.trade.description.model import (
     AnyOf,
     CashEach,
@@ -152,7 +152,7 @@ def _divided(r: Reader, said: Collected, total: float | None) -> CashSplit | Non
         alike = not shares and r.take("EQUALLY") is not None
         r.skip("INVEST", *_BETWEEN)
         alike = alike or (not shares and r.take("EQUALLY") is not None)
-        names = list(said.symbols) if alike and r.at(*_ENDS) else _names(r)
+        names = list(said.symbols) if alike and r.at(*_ENDS) else list(symbols(r))
         if len(names) < 2:
             return None
         r.skip(",", "AT", "IN", "INVEST", "USE", "(") if not shares and not alike else None
@@ -180,17 +180,6 @@ def _ratio(r: Reader) -> list[float]:
             attempt.keep()
             return made
     return []
-
-
-def _names(r: Reader) -> list[str]:
-    made: list[str] = []
-    while (token := r.take("SYMBOL")) is not None:
-        made.append(token.text)
-        ahead = 2 if r.at(",") and r.at("AND", ahead=1) else 1
-        if not (r.at(",", "AND", "SLASH") and r.at("SYMBOL", ahead=ahead)):
-            break
-        r.skip(",", "AND", "SLASH")
-    return list(dict.fromkeys(made))
 
 
 def _itemised(r: Reader, said: Collected, total: float | None, first: int) -> CashEach | CashSplit | None:

@@ -10,7 +10,7 @@ from ringfence.agents.rules.dates.calendar import recurring
 from ringfence.agents.rules.dates.schedules import merged
 from ringfence.agents.rules.orders.collected import SEPARATORS
 from ringfence.agents.rules.plans.complements import is_rest, opposite_side
-from ringfence.agents.rules.reader import Question, Reader, percent
+from ringfence.agents.rules.reader import Question, Reader, percent, symbols
 from ringfence.agents.rules.text.tokens import Token
 from ringfence.trade.description.lines import lines_of
 from ringfence.trade.description.model import Basket, Choice, Condition, Cross, Description, EveryBars, OnSchedule
@@ -132,7 +132,7 @@ def _basket(r: Reader, two: _Two) -> Basket | None:
             return Basket()
         made = _weighed(r) or _ratio(r, two)
         if made is None:
-            names = _names(r)
+            names = symbols(r)
             r.take("IN") if r.at("EQUALLY", ahead=1) else None
             r.take("EQUALLY")
             made = Basket(symbols=names) if names else None
@@ -169,20 +169,9 @@ def _ratio(r: Reader, two: _Two) -> Basket | None:
             if not r.take("SLASH", "DASH"):
                 break
         r.skip("IN", "OF", "BETWEEN") if weights else None
-        names = _names(r) if len(weights) > 1 else ()
+        names = symbols(r) if len(weights) > 1 else ()
         names = names or (two.held.symbols if two.held is not None and r.at(*_ENDS) else ())
         if len(weights) < 2 or len(names) != len(weights):
             return None
         attempt.keep()
         return Basket(symbols=names, weights=tuple(weights))
-
-
-def _names(r: Reader) -> tuple[str, ...]:
-    made: list[str] = []
-    while (token := r.take("SYMBOL")) is not None:
-        made.append(token.text)
-        ahead = 2 if r.at(",") and r.at("AND", ahead=1) else 1
-        if not (r.at(",", "AND", "SLASH") and r.at("SYMBOL", ahead=ahead)):
-            break
-        r.skip(",", "AND", "SLASH")
-    return tuple(dict.fromkeys(made))
