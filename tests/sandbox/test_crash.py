@@ -199,18 +199,18 @@ class TestParkedChildren:
 
 class TestRunningJobs:
     def test_a_job_whose_zygote_dies_is_our_failure_and_not_its_own(self, sandbox: NativeSandbox) -> None:
-        started = threading.Event()
+        started = [threading.Event() for _ in range(3)]  # one that has not begun is simply begun again
         errors: list[str] = []
 
-        def run() -> None:
+        def run(begun: threading.Event) -> None:
             with pytest.raises(SandboxError) as caught:
-                sandbox.run(sleeper(), on_output=lambda *_: started.set())
+                sandbox.run(sleeper(), on_output=lambda *_: begun.set())
             errors.append(str(caught.value))
 
-        threads = [threading.Thread(target=run) for _ in range(3)]
+        threads = [threading.Thread(target=run, args=(begun,)) for begun in started]
         for thread in threads:
             thread.start()
-        assert started.wait(10)
+        assert all(begun.wait(30) for begun in started)
         kill(children(sandbox.warden_pid))
         for thread in threads:
             thread.join(10)
