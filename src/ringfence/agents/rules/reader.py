@@ -20,6 +20,7 @@ _CALENDAR: dict[str, dict[str, int]] = {
 _MINUTES = {"m": 1, "h": 60, "d": 1440, "w": 10_080, "mo": 43_200}
 _FOREIGN = ("euro", "euros", "eur", "pound", "pounds", "gbp", "quid", "rupee", "rupees", "inr", "rs")
 _SIGNS = ("rs", "inr", "eur", "gbp")
+CLAUSE_ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
 UNITS = ("BAR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "HOUR", "MINUTE")
 
 
@@ -224,7 +225,7 @@ def foreign(text: str) -> bool:
     return text[0] in "€£₹¥" or text.lower().startswith(_SIGNS) or text.split()[-1] in _FOREIGN
 
 
-def symbols(r: Reader) -> tuple[str, ...]:
+def listed_symbols(r: Reader) -> tuple[str, ...]:
     """AAPL, MSFT and IBM; SPY/TLT: each once."""
     made: list[str] = []
     while (token := r.take("SYMBOL")) is not None:

@@ -215,6 +215,13 @@ def any_of(parts: list[Condition]) -> Condition:
     return flat[0] if len(flat) == 1 else AnyOf(parts=tuple(flat))
 
 
+def simple_parts(made: Condition) -> tuple[Condition, ...]:
+    """What it is made of with and, or and not."""
+    if isinstance(made, Not):
+        return simple_parts(made.part)
+    return tuple(one for part in made.parts for one in simple_parts(part)) if hasattr(made, "parts") else (made,)
+
+
 def _unary(r: Reader) -> Condition | None:
     with r.trying() as attempt:
         if r.at("WHEN") and r.peek().text in ("if", "when"):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ringfence.agents.rules.conditions.conditions import all_of
+from ringfence.agents.rules.dates.calendar import recurring
 from ringfence.agents.rules.reader import Reader, minutes
 from ringfence.trade.description.model import (
     AllOf,
@@ -34,6 +35,14 @@ def merged(
         if alike and "first" in (one.on, two.on):
             return two if one.on == "first" else one
     raise r.ask(ask, ["say one of them"], first)
+
+
+def named_schedule(
+    r: Reader, before: OnSchedule | EveryBars | None, ask: str, first: int
+) -> OnSchedule | EveryBars | None:
+    """The schedule that is named here, with the one named before."""
+    found = recurring(r)
+    return None if found is None else merged(r, before, found, ask, first)
 
 
 def is_dated(made: Condition) -> bool:

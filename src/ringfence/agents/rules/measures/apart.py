@@ -9,7 +9,7 @@ from ringfence.agents.rules.measures.scales import scale
 from ringfence.agents.rules.reader import Reader, period
 from ringfence.trade.description.model import Apart, Line
 
-_OVER = ("END", "STOP_MARK", ",", "AND", "OR", ")", "THEN", "BUY", "SELL", "SHORT", "COLON")
+OVER = ("END", "STOP_MARK", ",", "AND", "OR", ")", "THEN", "BUY", "SELL", "SHORT", "COLON")
 _USUAL_BARS = 14
 
 
@@ -63,7 +63,7 @@ def atrs(r: Reader) -> tuple[float, int] | None:
     bars = period(r) if r.at("NUM") else None
     if not r.take("ATR"):
         return None
-    if bars is None and r.at("NUM") and r.at(*_OVER, "ABOVE", "BELOW", ahead=1):
+    if bars is None and r.at("NUM") and r.at(*OVER, "ABOVE", "BELOW", ahead=1):
         bars = period(r, bare=True)
     elif bars is None and r.at("(") and r.at("NUM", ahead=1) and r.at(")", ahead=2):
         r.take("(")

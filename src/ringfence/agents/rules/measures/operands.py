@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ringfence.agents.rules.measures.apart import beside, level_apart
+from ringfence.agents.rules.measures.apart import OVER, beside, level_apart
 from ringfence.agents.rules.measures.channels import edge
 from ringfence.agents.rules.measures.lines import ago, line
 from ringfence.agents.rules.measures.scales import scale
@@ -28,7 +28,6 @@ from ringfence.trade.description.model import (
 
 _BARE = "?"  # a period whose line has not been named: "the 50-day crosses the 200-day average"
 _PERCENT_LINES = ("roc", "band_width", "volatility", "rsi", "stochastic", "adx", "mfi", "williams_r")
-_OVER = ("END", "STOP_MARK", ",", "AND", "OR", ")", "THEN", "BUY", "SELL", "SHORT", "COLON")
 _AVERAGES = ("sma", "ema", "wma")
 
 
@@ -43,7 +42,7 @@ def operand(r: Reader, against: Operand | None = None, side: str = "", *, left: 
     spoken = r.it if left else known  # AMD's is lower than SMH's
     if spoken is not None and r.at("OF") and r.at("SYMBOL", ahead=1):
         return _of_other(r, spoken)
-    if not left and known is not None and scale(known) != "price" and r.at("SYMBOL") and r.at(*_OVER, "WHEN", ahead=1):
+    if not left and known is not None and scale(known) != "price" and r.at("SYMBOL") and r.at(*OVER, "WHEN", ahead=1):
         return _of_other(r, known)  # is higher than SPY's
     return (
         _scaled(r, known)
@@ -90,7 +89,7 @@ def _colloquial(r: Reader, against: Line | None) -> Line | None:
     """price is above the 200: an average, where "above 200" would be a price. The article is only a gap by now."""
     number = r.peek()
     held = against is not None and against.name in (*PRICES, *_AVERAGES) and against.of is None
-    if not held or not r.at("NUM") or not r.at(*_OVER, "USE", "WHEN", ahead=1):
+    if not held or not r.at("NUM") or not r.at(*OVER, "USE", "WHEN", ahead=1):
         return None
     if not _with_article(r) or number.value != int(number.value) or not 2 <= number.value <= 400:
         return None
@@ -135,7 +134,7 @@ def _it_was(r: Reader, against: Line) -> Line | None:
         if bars is not None:
             attempt.keep()
             return replace(against, ago=against.ago + bars)
-    if r.peek().text == "one" and r.at("BEFORE", ahead=1) and r.at(*_OVER, "IT", ahead=2):
+    if r.peek().text == "one" and r.at("BEFORE", ahead=1) and r.at(*OVER, "IT", ahead=2):
         r.take_all("NUM", "BEFORE")  # yesterday's close was lower than the one before
         r.take("IT")
         return replace(against, ago=against.ago + 1)
@@ -145,7 +144,7 @@ def _it_was(r: Reader, against: Line) -> Line | None:
         before = r.take("PREVIOUS")
         r.take("DAY", "BAR")
         run = r.at("CONSECUTIVE", ahead=1) or r.at("CONSECUTIVE", ahead=2) or r.at("CONSECUTIVE", ahead=3)
-        over = r.at(*_OVER) or (r.at("NUM", "FOR", "ON") and run)
+        over = r.at(*OVER) or (r.at("NUM", "FOR", "ON") and run)
         if before is not None and before.text not in ("last", "past") and over:
             attempt.keep()
             return replace(against, ago=against.ago + 1)  # higher than on the previous bar, than yesterday
@@ -165,7 +164,7 @@ def _number(r: Reader, against: Line | None) -> Number | None:
             return None  # 5 days are no level
         if r.take("PERCENT") and not (against and against.name in _PERCENT_LINES):
             return None
-        r.take("LINE") if r.at(*_OVER, "WHEN", "USE", ahead=1) else None  # the 70 level
+        r.take("LINE") if r.at(*OVER, "WHEN", "USE", ahead=1) else None  # the 70 level
         attempt.keep()
         _asked_of_average(r, against, token)
         return Number(value=token.value)

@@ -15,11 +15,10 @@ from ringfence.agents.rules.orders.collected import Collected, whichever
 from ringfence.agents.rules.orders.exit_rules import at_line, rule
 from ringfence.agents.rules.orders.opening import names_side
 from ringfence.agents.rules.plans.complements import lasts
-from ringfence.agents.rules.reader import Reader
+from ringfence.agents.rules.reader import CLAUSE_ENDS, Reader
 from ringfence.agents.rules.text.tokens import Token
 from ringfence.trade.description.model import Condition, Exit, InHours, Side
 
-_ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
 _NOUNS = ("entries", "trades", "positions", "signals", "new positions", "buy signals", "orders", "setups")
 _OPENING = ("IS", "MAY", "ALLOWED", "OPENED", "INVEST", "BUY", "HAPPENS", "TRADE", "POSITION")
 
@@ -45,7 +44,7 @@ def allowed_at(r: Reader, said: Collected) -> bool:
     allowed = r.peek(-1).kind in ("ALLOWED", "OPENED", "INVEST")
     made = calendar(r)
     only = only or r.take("ONLY") is not None
-    if made is None or not (only or allowed) or not only_dated(made) or not r.at(*_ENDS):
+    if made is None or not (only or allowed) or not only_dated(made) or not r.at(*CLAUSE_ENDS):
         return False
     said.filters.append(made)
     return True
@@ -62,7 +61,7 @@ def other_exit(r: Reader, said: Collected) -> bool:
     if side == ended or not (plural or any(one.side == side for one in said.entries)):
         return False
     made = rule(r, bare=named.kind == "BUY") or at_line(r, side)
-    if made is None or not r.at(*_ENDS):
+    if made is None or not r.at(*CLAUSE_ENDS):
         return False
     said.exits.append(Exit(side=side, when=made))
     said.left.add(side)
@@ -134,6 +133,14 @@ def once_more(r: Reader, said: Collected) -> bool:
     """buy another $1,000 of it: although it holds some."""
     said.adds = r.take("ANOTHER") is not None or said.adds
     return r.peek(-1).kind == "ANOTHER"
+
+
+def add_each(r: Reader, said: Collected) -> bool:
+    """Add to the position each time."""
+    if not r.take("ADD_EACH"):
+        return False
+    said.adds = True
+    return True
 
 
 def nothing_else(r: Reader, said: Collected) -> bool:

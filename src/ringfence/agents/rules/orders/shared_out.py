@@ -7,7 +7,7 @@ from ringfence.agents.rules.orders.collected import Collected
 from ringfence.agents.rules.orders.entering import when_said
 from ringfence.agents.rules.orders.parts import fraction
 from ringfence.agents.rules.orders.varied import varied
-from ringfence.agents.rules.reader import Reader, money, percent, symbols
+from ringfence.agents.rules.reader import Reader, listed_symbols, money, percent
 from ringfence.trade.description.model import (
     AnyOf,
     CashEach,
@@ -65,14 +65,6 @@ def _shared_out(r: Reader, said: Collected) -> bool:
             r.entry = said.entries[-1].when
         attempt.keep()
         return True
-
-
-def add_each(r: Reader, said: Collected) -> bool:
-    """Add to the position each time."""
-    if not r.take("ADD_EACH"):
-        return False
-    said.adds = True
-    return True
 
 
 def saved(r: Reader, said: Collected) -> bool:
@@ -152,7 +144,7 @@ def _divided(r: Reader, said: Collected, total: float | None) -> CashSplit | Non
         alike = not shares and r.take("EQUALLY") is not None
         r.skip("INVEST", *_BETWEEN)
         alike = alike or (not shares and r.take("EQUALLY") is not None)
-        names = list(said.symbols) if alike and r.at(*_ENDS) else list(symbols(r))
+        names = list(said.symbols) if alike and r.at(*_ENDS) else list(listed_symbols(r))
         if len(names) < 2:
             return None
         r.skip(",", "AT", "IN", "INVEST", "USE", "(") if not shares and not alike else None

@@ -11,7 +11,7 @@ from ringfence.agents.rules.orders.collected import Collected, symbols
 from ringfence.agents.rules.orders.entering import prefixed, when_said
 from ringfence.agents.rules.orders.opening import names_side
 from ringfence.agents.rules.plans.complements import lasts
-from ringfence.agents.rules.reader import Reader
+from ringfence.agents.rules.reader import CLAUSE_ENDS, Reader
 from ringfence.trade.description.model import (
     AllOf,
     AnyOf,
@@ -28,7 +28,6 @@ from ringfence.trade.description.model import (
     SomeOf,
 )
 
-_ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
 _SIDES: dict[str, Side] = {"SHORT": "short", "LONG": "long", "BUY": "long"}
 _OTHER: dict[Side, Side] = {"short": "long", "long": "short"}
 # All of the rules: vice versa for shorts; shorts are the mirror image; short: the reverse of all three.
@@ -59,7 +58,7 @@ def _stretch(r: Reader, *, commas: bool = False) -> str:
 def mirrors(r: Reader, said: Collected) -> bool:
     """Vice versa for shorts. Short: the reverse of all three. Go short when the opposite happens."""
     first = r.i
-    if r.peek().text == "opposite for shorts" and r.at(*_ENDS, ahead=1):
+    if r.peek().text == "opposite for shorts" and r.at(*CLAUSE_ENDS, ahead=1):
         r.take("OPPOSITE")
         return _turned(r, said, "short", first)
     for commas in (False, True):
@@ -75,7 +74,7 @@ def mirrors(r: Reader, said: Collected) -> bool:
                 return False
             for _ in range(count):
                 r.take(r.peek().kind)
-            if not r.at(*_ENDS):
+            if not r.at(*CLAUSE_ENDS):
                 return False
             return _turned(r, said, side, first, entry_only=pattern is _ENTRY_ONLY)
     return False
@@ -163,7 +162,7 @@ def otherwise_short(r: Reader, said: Collected) -> bool:
     if not before and not r.take("OTHERWISE"):
         return False  # short otherwise
     when = said.entries[0].when
-    if not r.at(*_ENDS) or not lasts(when):
+    if not r.at(*CLAUSE_ENDS) or not lasts(when):
         return False
     said.entries.append(Entry(side=_SIDES[verb.kind], when=Not(part=when)))
     r.entry = said.entries[-1].when
@@ -187,7 +186,7 @@ def in_neither(r: Reader, said: Collected) -> bool:
         return _flat_when(r, said)
     r.skip("IT", "POSITION")
     after = r.take("OTHERWISE") is not None or (r.peek().text == "in between" and r.take("BETWEEN") is not None)
-    if not (before or after) or not r.at(*_ENDS) or not all(lasts(when) for when in by_side.values()):
+    if not (before or after) or not r.at(*CLAUSE_ENDS) or not all(lasts(when) for when in by_side.values()):
         return False
     for side, when in by_side.items():
         said.exits.append(Exit(side=side, when=Not(part=when)))
@@ -199,7 +198,7 @@ def _flat_when(r: Reader, said: Collected) -> bool:
     """No position inside the cloud, flat when ADX is below 20: the same for both sides."""
     r.take("WHEN")
     made = condition(r)
-    if made is None or not symmetric(made) or not r.at(*_ENDS):
+    if made is None or not symmetric(made) or not r.at(*CLAUSE_ENDS):
         return False
     for side in _OTHER:
         said.exits.append(Exit(side=side, when=made))
@@ -224,7 +223,7 @@ def sided_filter(r: Reader, said: Collected) -> bool:
     side: Side = "short" if verb.kind.startswith("SHORT") else "long"
     r.take("SYMBOL") if r.at("SYMBOL") and r.peek().text in said.symbols else None
     made = side_rule(r) if r.at("ABOVE", "BELOW") else when_said(r, said)
-    if made is None or not r.at(*_ENDS):
+    if made is None or not r.at(*CLAUSE_ENDS):
         return False
     denied = made.part if isinstance(made, Not) else Not(part=made)  # no longs unless …
     said.sided.append(Entry(side=side, when=denied if never else made))
@@ -281,7 +280,7 @@ def remark(r: Reader, said: Collected) -> bool:
         return True
     if _one_side(r, said):
         return True
-    if r.at(*_ENDS, ahead=1) and r.take("TWO_SIDED"):
+    if r.at(*CLAUSE_ENDS, ahead=1) and r.take("TWO_SIDED"):
         said.two_sided = True
         return True
     if (r.at("LONG") or r.peek().text in ("take long trades", "take longs", "take long positions")) and r.at(
@@ -292,8 +291,8 @@ def remark(r: Reader, said: Collected) -> bool:
         said.long_only = True
         if r.take("IN", "ON", "FOR") and not symbols(r, said):
             return False
-        return r.at(*_ENDS, "COLON")
-    if r.take_all("NOT", "EXIT") and r.at(*_ENDS) and len({one.side for one in said.entries}) == 2:
+        return r.at(*CLAUSE_ENDS, "COLON")
+    if r.take_all("NOT", "EXIT") and r.at(*CLAUSE_ENDS) and len({one.side for one in said.entries}) == 2:
         said.always_in = True  # never flat
         return r.peek(-1).text in ("flat", "out", "in cash", "out of market", "be flat", "go flat")
     return False
@@ -306,7 +305,12 @@ def _one_side(r: Reader, said: Collected) -> bool:
         named = r.peek().text in ("short side", "short selling", "long side")
         verb = r.take("SHORT", "LONG") if named else None
         r.take("OF", "IN", "ON")
-        if verb is None or not symbols(r, said) or not (r.take("ONLY") or r.at("COLON")) or not r.at("COLON", *_ENDS):
+        if (
+            verb is None
+            or not symbols(r, said)
+            or not (r.take("ONLY") or r.at("COLON"))
+            or not r.at("COLON", *CLAUSE_ENDS)
+        ):
             return False
         attempt.keep()
         said.short_only, said.long_only = verb.kind == "SHORT", verb.kind == "LONG"
@@ -317,7 +321,7 @@ def _no_longs(r: Reader) -> bool:
     """No longs. Never go long. No long trades."""
     buys = r.at("LONG", ahead=1) or (r.at("BUY", ahead=1) and "long" in r.peek(1).text.split())
     traded = 3 if r.at("IS", "TRADE", "POSITION", ahead=2) else 2
-    if not (r.at("NOT") and buys and r.at(*_ENDS, ahead=traded)):
+    if not (r.at("NOT") and buys and r.at(*CLAUSE_ENDS, ahead=traded)):
         return False
     for _ in range(traded):
         r.take(r.peek().kind)

@@ -12,10 +12,8 @@ from ringfence.agents.rules.measures.lines import line
 from ringfence.agents.rules.measures.scales import scale
 from ringfence.agents.rules.orders.collected import Collected, symbols
 from ringfence.agents.rules.plans.complements import lasts
-from ringfence.agents.rules.reader import Reader
+from ringfence.agents.rules.reader import CLAUSE_ENDS, Reader
 from ringfence.trade.description.model import Cross, Entry, Exit, InHours, Line, Not, Number, Side
-
-_ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
 
 
 def unled(r: Reader, said: Collected) -> bool:
@@ -76,7 +74,7 @@ def filter_named(r: Reader, said: Collected) -> bool:
     r.take("WHEN")
     made = side_rule(r) if r.at("ABOVE", "BELOW") else condition(r)
     said.filters += [] if made is None else [made]
-    return made is not None and r.at(*_ENDS)
+    return made is not None and r.at(*CLAUSE_ENDS)
 
 
 def none_after(r: Reader, said: Collected) -> bool:
@@ -90,7 +88,7 @@ def none_after(r: Reader, said: Collected) -> bool:
     said.exits.append(Exit(side="long", when=late))
     said.bare.append(late)
     said.left.add("long")
-    return r.at(*_ENDS)
+    return r.at(*CLAUSE_ENDS)
 
 
 def always_unless(r: Reader, said: Collected) -> bool:
@@ -104,7 +102,7 @@ def always_unless(r: Reader, said: Collected) -> bool:
     if not (r.take("ALL_TIME") or always) or not r.take("UNLESS"):
         return False
     made = condition(r)
-    if made is None or not r.at(*_ENDS) or not lasts(made):
+    if made is None or not r.at(*CLAUSE_ENDS) or not lasts(made):
         return False
     side: Side = "short" if verb.kind == "SHORT" else "long"
     said.entries.append(Entry(side=side, when=Not(part=made)))
@@ -119,7 +117,7 @@ def flips(r: Reader, said: Collected) -> bool:
     if said.always_in and r.at("USE") and r.at("SAR", "SUPERTREND", ahead=1):
         r.take("USE")  # stop and reverse with the parabolic SAR
         about = line(r)
-        return about is not None and r.at(*_ENDS) and _by_flips(r, said, about)
+        return about is not None and r.at(*CLAUSE_ENDS) and _by_flips(r, said, about)
     about = line(r) if r.at("SAR", "SUPERTREND") and any(r.at("TWO_SIDED", ahead=n) for n in range(6)) else r.it
     if about is None or about.name not in ("supertrend", "parabolic_sar") or said.entries:
         return False
@@ -129,13 +127,13 @@ def flips(r: Reader, said: Collected) -> bool:
     )
     if not (short or r.take("TWO_SIDED") or r.take_all("LONG", "SLASH", "SHORT") or r.take_all("LONG", "AND", "SHORT")):
         return False
-    if r.take("USE", "ON", "WHEN", "AT") and not (r.at(*_ENDS, ahead=1) and r.take("IT")):
+    if r.take("USE", "ON", "WHEN", "AT") and not (r.at(*CLAUSE_ENDS, ahead=1) and r.take("IT")):
         r.take("EVERY", "ITS", "IT")
         turned = (r.take("ROC") and r.take("OF") and r.take("DIRECTION")) or r.take("TURNS", "MOVES", "SIGNAL_LINE")
         r.take("DIRECTION", "ROC") if turned else None
         if not turned:
             return False
-    if not r.at(*_ENDS):
+    if not r.at(*CLAUSE_ENDS):
         return False
     return _by_flips(r, said, about)
 

@@ -23,9 +23,9 @@ from ringfence.agents.rules.orders.lasting import after_bars, listed_bars
 from ringfence.agents.rules.orders.leaving import leave, reason_first
 from ringfence.agents.rules.orders.opening import names_side
 from ringfence.agents.rules.orders.parting import next_part
-from ringfence.agents.rules.orders.permitted import allowed_at, nothing_else, other_exit
+from ringfence.agents.rules.orders.permitted import add_each, allowed_at, nothing_else, other_exit
 from ringfence.agents.rules.orders.remarks import half_day, marks, one_for_each, so_anyway, without_guards
-from ringfence.agents.rules.orders.shared_out import add_each, saved, sums
+from ringfence.agents.rules.orders.shared_out import saved, sums
 from ringfence.agents.rules.orders.sides import in_neither, mirrors, opposed, otherwise_short, remark, sided_filter
 from ringfence.agents.rules.orders.size_led import size_led
 from ringfence.agents.rules.orders.sizes import no_more_than_all, sizing

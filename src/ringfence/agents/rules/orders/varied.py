@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ringfence.agents.rules.conditions.conditions import condition
+from ringfence.agents.rules.conditions.conditions import condition, simple_parts
 from ringfence.agents.rules.dates.calendar import DAYS
 from ringfence.agents.rules.orders.amounts import amount_at
 from ringfence.agents.rules.orders.collected import Collected
@@ -46,7 +46,7 @@ from ringfence.trade.description.model import (
 
 _DATED = (OnSchedule, EveryBars, OnWeekdays, MonthDays, InMonths)
 _LEAD = ("OR", "USE", "INVEST", "BUY", "IT", "AMOUNT", "DCA", "IS", "SIZE", "MOVES", "TO", "WORTH", "RAISE")
-_TIMES = {"TWICE": 2.0, "TRIPLE": 3.0}
+_TIMES = {"TWICE": 2.0, "TRIPLE": 3.0, "QUADRUPLE": 4.0, "HALVE": 0.5}
 _BESIDE = ("INSTEAD_WORD", "PER_TRADE", "EXTRA", "IT", "AMOUNT", "OF", "IN", "ON_TOP", "USUAL", "ITS")
 _WIDE = ("whenever", "any time", "anytime", "every time", "each time", "as soon as", "once", "the moment", "moment")
 _ENDS = ("END", "STOP_MARK", ",", "AND", "OR", ")", "THEN", "USE")
@@ -88,7 +88,9 @@ def _size_first(r: Reader, said: Collected) -> bool:
         if when is None or (made.more and wide and not scoped) or not (marked or plain) or not r.at(*_ENDS):
             return False
         loose = link == "and" and not marked  # $100 if …, and $200 if …: where the two are steps, or the whole
-        if not made.per_trade and any(isinstance(one, (OnSchedule, EveryBars, OnWeekdays)) for one in _leaves(when)):
+        if not made.per_trade and any(
+            isinstance(one, (OnSchedule, EveryBars, OnWeekdays)) for one in simple_parts(when)
+        ):
             return False  # or $100 every two weeks: another schedule, and no case of this one
         if not _add(r, said, made, when, begun, loose=loose):
             return False
@@ -125,7 +127,7 @@ def _for_the_rest(r: Reader, said: Collected) -> bool:
         return False
     dates = tuple(part for part in entered.parts if isinstance(part, _DATED))
     rules = [part for part in entered.parts if not isinstance(part, _DATED)]
-    if not dates or len(rules) != 1 or any(isinstance(part, Cross) for part in _leaves(rules[0])):
+    if not dates or len(rules) != 1 or any(isinstance(part, Cross) for part in simple_parts(rules[0])):
         return False
     with r.trying() as attempt:
         denied = isinstance(rules[0], Not) and (r.peek(-1).kind == "THEN" or r.peek().text == "in case")
@@ -196,9 +198,9 @@ def _other_size(r: Reader, said: Collected, link: str, *also: str) -> _Said | No
 def _times(r: Reader, said: Collected) -> float | None:
     """double it, twice as much, 3x the amount, half of that."""
     with r.trying() as attempt:
-        word = r.take("TWICE", "TRIPLE", "QUADRUPLE", "HALVE")
+        word = r.take(*_TIMES)
         if word is not None:
-            times = {**_TIMES, "QUADRUPLE": 4.0, "HALVE": 0.5}[word.kind]
+            times = _TIMES[word.kind]
         elif r.at("NUM") and r.at("TIMES", ahead=1):
             number = r.take("NUM")
             times = number.value if number is not None else 0
@@ -282,7 +284,7 @@ def _dates(when: Condition) -> tuple[Condition, ...]:
 def _add(r: Reader, said: Collected, made: _Said, when: Condition, first: int, *, loose: bool = False) -> bool:
     """Note the case. What stands beside a rule of the entry may be of another entry, and is then not read."""
     if not made.per_trade:
-        if any(isinstance(part, Cross) for part in _leaves(when)):
+        if any(isinstance(part, Cross) for part in simple_parts(when)):
             raise r.ask(
                 "a cross on the very bar on which it buys is rare: is the level meant?",
                 ["double it when RSI is below 30"],
@@ -302,12 +304,6 @@ def _add(r: Reader, said: Collected, made: _Said, when: Condition, first: int, *
             return False
     said.cases.append(Case(when=when, value=made.value, more=made.more))
     return True
-
-
-def _leaves(when: Condition) -> tuple[Condition, ...]:
-    if isinstance(when, Not):
-        return _leaves(when.part)
-    return tuple(one for part in when.parts for one in _leaves(part)) if hasattr(when, "parts") else (when,)
 
 
 def _without(when: Condition, other: Condition) -> Condition | None:

@@ -10,7 +10,7 @@ from ringfence.agents.rules.orders.collected import Collected, symbols
 from ringfence.agents.rules.orders.entering import when_said
 from ringfence.agents.rules.orders.leaving import leave
 from ringfence.agents.rules.plans.complements import lasts, no_longer
-from ringfence.agents.rules.reader import UNITS, Reader, period
+from ringfence.agents.rules.reader import CLAUSE_ENDS, UNITS, Reader, period
 from ringfence.trade.description.catalogue import KINDS, usual_line
 from ringfence.trade.description.lines import lines_of, map_lines
 from ringfence.trade.description.model import (
@@ -24,8 +24,6 @@ from ringfence.trade.description.model import (
     Line,
     Side,
 )
-
-_ENDS = ("END", "STOP_MARK", ",", "AND", "USE", ")", "THEN")
 
 # Words of being out, and no order to go.
 _OUT = ("in cash", "be in cash", "stay in cash", "sit in cash", "sits in cash", "flat", "be flat", "stay flat", "out")
@@ -57,7 +55,7 @@ def unhit(r: Reader, said: Collected) -> bool:
         said.unmet = True
     else:
         said.stop_hit = said.stop_hit or not (named.text.startswith("still") or named.kind in ("OPEN", "IN"))
-    if said.guards.time_stop_bars and r.at(*_ENDS):
+    if said.guards.time_stop_bars and r.at(*CLAUSE_ENDS):
         return named.kind != "NOT"
     r.take("TRADE", "POSITION", "IT") if named.kind == "IN" else None
     r.skip("REACHES", "TARGET", "STOP", "HAPPENS")
@@ -66,7 +64,7 @@ def unhit(r: Reader, said: Collected) -> bool:
     if bars is None or not r.take("EXIT", "SELL", "COVER", "CLOSE", "GIVE_UP"):
         return False
     r.skip("IT", "POSITION", "NEXT_OPEN", "TRADE")
-    return r.at(*_ENDS) and said.guards.set(r, "time_stop_bars", bars, first)
+    return r.at(*CLAUSE_ENDS) and said.guards.set(r, "time_stop_bars", bars, first)
 
 
 def _within(r: Reader) -> int | None:
@@ -95,7 +93,7 @@ def waited(r: Reader, said: Collected) -> bool:
     if not r.take("SELL", "EXIT", "COVER"):
         return False
     r.skip("IT", "POSITION")
-    return r.at(*_ENDS)
+    return r.at(*CLAUSE_ENDS)
 
 
 def stopped(r: Reader, said: Collected) -> bool:
@@ -108,7 +106,7 @@ def stopped(r: Reader, said: Collected) -> bool:
         return False
     said.stop_hit = True
     said.left.add("long")
-    return r.at(*_ENDS) or (r.take("OR") is not None and leave(r, said, None, verb=False))
+    return r.at(*CLAUSE_ENDS) or (r.take("OR") is not None and leave(r, said, None, verb=False))
 
 
 def only_then(r: Reader, said: Collected) -> bool:
@@ -213,7 +211,7 @@ def _no_more_than_out(r: Reader, said: Collected) -> bool:
         r.take("IS")
         out = r.take("EQUITY") if r.peek().text == "cash" else r.take("EXIT") if r.peek().text in _OUT else None
         r.take("FOR", "DURING", "IN")
-        if out is not None and r.take("OTHERWISE") and r.at(*_ENDS) and named_exits(r, said):
+        if out is not None and r.take("OTHERWISE") and r.at(*CLAUSE_ENDS) and named_exits(r, said):
             attempt.keep()
             return True
     return False
@@ -239,7 +237,7 @@ def length(r: Reader, said: Collected) -> bool:
     if number is None or number.value != int(number.value) or number.value < 1:
         return False
     r.take(*UNITS)
-    if not r.at(*_ENDS):
+    if not r.at(*CLAUSE_ENDS):
         return False
     said.length = int(number.value)
     return True

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ringfence.agents.rules.conditions.conditions import condition
-from ringfence.agents.rules.dates.calendar import recurring
-from ringfence.agents.rules.dates.schedules import merged
+from ringfence.agents.rules.conditions.conditions import condition, simple_parts
+from ringfence.agents.rules.dates.schedules import named_schedule
 from ringfence.agents.rules.orders.collected import SEPARATORS
 from ringfence.agents.rules.plans.complements import is_rest, opposite_side
-from ringfence.agents.rules.reader import Question, Reader, percent, symbols
+from ringfence.agents.rules.reader import Question, Reader, listed_symbols, percent
 from ringfence.agents.rules.text.tokens import Token
 from ringfence.trade.description.lines import lines_of
 from ringfence.trade.description.model import Basket, Choice, Condition, Cross, Description, EveryBars, OnSchedule
@@ -54,7 +53,7 @@ def baskets(r: Reader) -> Description | None:
         return None
     several = two.held.weights or two.other.weights or (len(two.held.symbols) > 1 and len(two.other.symbols) > 1)
     unnamed = any(not line.symbol for line in lines_of(two.rule))
-    if not several or unnamed or any(isinstance(one, Cross) for one in _leaves(two.rule)):
+    if not several or unnamed or any(isinstance(one, Cross) for one in simple_parts(two.rule)):
         return None
     if two.rebalance is None:
         raise r.ask("how often is it looked at?", ["rebalance monthly", "rebalance weekly"], first)
@@ -63,19 +62,15 @@ def baskets(r: Reader) -> Description | None:
     return Description(plan=plan, symbols=names)
 
 
-def _leaves(what: Condition) -> tuple[Condition, ...]:
-    return tuple(one for part in what.parts for one in _leaves(part)) if hasattr(what, "parts") else (what,)
-
-
 def _scheduled(r: Reader, two: _Two, first: int) -> bool:
     with r.trying() as attempt:
         led = r.take("REBALANCE") is not None
         if not led and r.at("WHEN"):
             return False
-        when = recurring(r)
+        when = named_schedule(r, two.rebalance, "looked at on which schedule?", first)
         if when is None:
             return False
-        two.rebalance = merged(r, two.rebalance, when, "looked at on which schedule?", first)
+        two.rebalance = when
         attempt.keep()
         r.skip("REBALANCE")
         return True
@@ -132,7 +127,7 @@ def _basket(r: Reader, two: _Two) -> Basket | None:
             return Basket()
         made = _weighed(r) or _ratio(r, two)
         if made is None:
-            names = symbols(r)
+            names = listed_symbols(r)
             r.take("IN") if r.at("EQUALLY", ahead=1) else None
             r.take("EQUALLY")
             made = Basket(symbols=names) if names else None
@@ -169,7 +164,7 @@ def _ratio(r: Reader, two: _Two) -> Basket | None:
             if not r.take("SLASH", "DASH"):
                 break
         r.skip("IN", "OF", "BETWEEN") if weights else None
-        names = symbols(r) if len(weights) > 1 else ()
+        names = listed_symbols(r) if len(weights) > 1 else ()
         names = names or (two.held.symbols if two.held is not None and r.at(*_ENDS) else ())
         if len(weights) < 2 or len(names) != len(weights):
             return None

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ringfence.agents.rules.conditions.conditions import condition
-from ringfence.agents.rules.dates.calendar import recurring
-from ringfence.agents.rules.dates.schedules import merged
+from ringfence.agents.rules.conditions.conditions import condition, simple_parts
+from ringfence.agents.rules.dates.schedules import named_schedule
 from ringfence.agents.rules.orders.collected import SEPARATORS, Collected, symbols
 from ringfence.agents.rules.orders.sizes import aimed_at, measured_over, no_more_than_all, sizing
 from ringfence.agents.rules.plans.complements import leaves, opposite_side
@@ -118,10 +117,10 @@ def _aimed(r: Reader) -> VolatilityTarget | None:
 def _scheduled(r: Reader, held: _Level, first: int) -> bool:
     with r.trying() as attempt:
         r.skip("REBALANCE", "IT", "POSITION", "SIZE", "EQUITY")
-        when = recurring(r)
+        when = named_schedule(r, held.rebalance, "resized on which schedule?", first)
         if when is None:
             return False
-        held.rebalance = merged(r, held.rebalance, when, "resized on which schedule?", first)
+        held.rebalance = when
         attempt.keep()
         r.skip("REBALANCE")
         return True
@@ -140,7 +139,7 @@ def _rule(r: Reader, held: _Level) -> bool:
         r.skip("IT", "POSITION", "EQUITY", "IN") if out else None
         word = r.take("WHEN", "UNLESS")
         made = condition(r) if word is not None else None
-        if made is None or word is None or any(isinstance(one, Cross) for one in _leaves(made)):
+        if made is None or word is None or any(isinstance(one, Cross) for one in simple_parts(made)):
             return False
         only = leaves(made) if out != (word.kind == "UNLESS") else made
         if held.only is not None and held.only != only and not opposite_side(held.only, leaves(only)):
@@ -148,7 +147,3 @@ def _rule(r: Reader, held: _Level) -> bool:
         held.only = held.only or only
         attempt.keep()
         return r.at(*_ENDS)
-
-
-def _leaves(what: Condition) -> tuple[Condition, ...]:
-    return tuple(one for part in what.parts for one in _leaves(part)) if hasattr(what, "parts") else (what,)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ringfence.agents.rules.dates.calendar import recurring
-from ringfence.agents.rules.dates.schedules import merged
+from ringfence.agents.rules.dates.schedules import named_schedule
 from ringfence.agents.rules.orders.collected import SEPARATORS, Collected, symbols
 from ringfence.agents.rules.orders.parts import each_part, fraction
 from ringfence.agents.rules.reader import Reader, percent
@@ -92,11 +91,9 @@ def _never(r: Reader, h: _Holding) -> bool:
 
 
 def _scheduled(r: Reader, h: _Holding, first: int) -> bool:
-    when = recurring(r)
-    if when is None:
-        return False
-    h.rebalance = merged(r, h.rebalance, when, "rebalance on which schedule?", first)
-    return True
+    when = named_schedule(r, h.rebalance, "rebalance on which schedule?", first)
+    h.rebalance = when or h.rebalance
+    return when is not None
 
 
 def _put_right(r: Reader, h: _Holding) -> bool:

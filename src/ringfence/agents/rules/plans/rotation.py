@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ringfence.agents.rules.dates.calendar import recurring
-from ringfence.agents.rules.dates.schedules import merged
+from ringfence.agents.rules.dates.schedules import named_schedule
 from ringfence.agents.rules.orders.collected import SEPARATORS
 from ringfence.agents.rules.orders.parts import each_part
 from ringfence.agents.rules.plans.choosing import Turning, choice, either, is_choice, rank, universe
@@ -81,10 +81,10 @@ def _scheduled(r: Reader, t: Turning) -> bool:
     with r.trying() as attempt:
         r.skip("REBALANCE", "PLEASE", "ONLY") if r.at("REBALANCE", "PLEASE") else None
         r.take("TURNS") if r.peek().text.startswith(("switch", "change")) else None
-        when = recurring(r)
+        when = named_schedule(r, t.rebalance, "chosen anew on which schedule?", r.i)
         if when is None:
             return False
-        t.rebalance = merged(r, t.rebalance, when, "chosen anew on which schedule?", r.i)
+        t.rebalance = when
         attempt.keep()
         r.skip("REBALANCE", "ONLY")
         return True

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from ringfence.agents.rules.conditions.conditions import condition
+from ringfence.agents.rules.conditions.conditions import condition, simple_parts
 from ringfence.agents.rules.dates.calendar import calendar, schedule
 from ringfence.agents.rules.dates.schedules import merged
 from ringfence.agents.rules.measures.frames import frame
@@ -30,7 +30,6 @@ from ringfence.trade.description.model import (
     EveryBars,
     Exit,
     Line,
-    Not,
     OnSchedule,
     Period,
     Rotation,
@@ -111,7 +110,12 @@ def switch(r: Reader) -> Description | None:
         s.other = s.basket
     elif s.basket:
         return None
-    if s.rule is None or s.other is None or s.held == s.other or any(isinstance(p, Cross) for p in _parts(s.rule)):
+    if (
+        s.rule is None
+        or s.other is None
+        or s.held == s.other
+        or any(isinstance(p, Cross) for p in simple_parts(s.rule))
+    ):
         return None
     if not s.held:
         s.rule, s.held, s.other = leaves(s.rule), s.other, ()
@@ -133,12 +137,6 @@ def _headed(r: Reader, s: _Switching) -> None:
         if name is not None and r.at(",", "COLON", "STOP_MARK") and not r.at("SYMBOL", "AND", ahead=1):
             s.about = (name.text,)
             attempt.keep()
-
-
-def _parts(rule: Condition) -> tuple[Condition, ...]:
-    if isinstance(rule, Not):
-        return _parts(rule.part)
-    return tuple(p for part in rule.parts for p in _parts(part)) if hasattr(rule, "parts") else (rule,)
 
 
 def _clause(r: Reader, s: _Switching) -> bool:
