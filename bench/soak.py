@@ -96,6 +96,7 @@ class Sample:
     processes: int
     groups: int
     mounts: int  # those of the host and those of the zygote
+    kept: int  # for later jobs, as many as there were jobs at once: empty memory groups, and network namespaces
 
 
 EXACT = ("descriptors", "threads", "processes", "groups", "mounts")
@@ -134,17 +135,21 @@ def take_sample(sandbox: ParkingSandbox, runs: int, begun: float) -> Sample:
     time.sleep(0.3)  # what ends by itself after a run, such as a thread of ours, has ended then
     gc.collect()
     family = list(descendants(os.getpid()))
-    zygote, block = zygote_of(family), block_of(sandbox.parked_pids()[0])
+    zygote, block = zygote_of(family), block_of(sandbox.parked_pids()[-1])  # the newest, which nobody has killed yet
+    groups = [folder for folder, _, _ in os.walk("/sys/fs/cgroup") if block in folder.split("/")]
+    idle = [folder for folder in groups if "/memory-of-" in folder and not Path(folder, "cgroup.procs").read_text()]
+    networks = [fd for fd in Path(f"/proc/{zygote}/fd").iterdir() if os.readlink(fd).startswith("net:")]
     return Sample(
         runs=runs,
         seconds=round(time.monotonic() - begun, 1),
         supervisor_kb=resident_kb(os.getpid()),
         zygote_kb=resident_kb(zygote),
-        descriptors=len(os.listdir("/proc/self/fd")) + len(os.listdir(f"/proc/{zygote}/fd")),
+        descriptors=len(os.listdir("/proc/self/fd")) + len(os.listdir(f"/proc/{zygote}/fd")) - len(networks),
         threads=threading.active_count(),
         processes=len(family),
-        groups=sum(block in folder.split("/") for folder, _, _ in os.walk("/sys/fs/cgroup")),
+        groups=len(groups) - len(idle),
         mounts=sum(len(Path(f"/proc/{pid}/mountinfo").read_text().splitlines()) for pid in ("self", zygote)),
+        kept=len(idle) + len(networks),
     )
 
 
@@ -165,6 +170,11 @@ def run_one(sandbox: ParkingSandbox, kind: Kind) -> str | None:
     if outcome.status in kind.ends:
         return None
     return f"{kind.name} ended with {outcome.status} ({outcome.reason}) and not {' or '.join(kind.ends)}"
+
+
+def most_kept(clients: int) -> int:
+    """One group and one namespace for each job that can be there at once: parked, run, or just ended."""
+    return 2 * (PARK + 2 * clients)
 
 
 def growth(first: Sample, later: Sample) -> list[str]:
@@ -208,6 +218,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             show(samples[-1], head=len(samples) == 1)
     for later in samples[1:]:
         problems += growth(samples[0], later)
+        if later.kept > most_kept(options.clients):
+            problems.append(f"{later.kept} groups and namespaces are kept after {later.runs} runs")
     print(", ".join(f"{count} {name}" for name, count in ended.most_common()))
     for problem in problems[:50]:
         print(f"FAIL  {problem}")

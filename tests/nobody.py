@@ -1,11 +1,13 @@
 """Run a command as an ordinary user, although the checkout and the interpreter may be in root's own folders.
 
-As a program: `python -m tests.nobody COMMAND…`. It makes what the command needs reachable in a mount namespace of
-its own, where a tmpfs that anybody may enter stands in for each folder that only root may, then becomes the user.
+As a program: `python -m tests.nobody [--uid N] [--group FOLDER]… COMMAND…`. It joins the control groups named, makes
+what the command needs reachable in a mount namespace of its own, where a tmpfs that anybody may enter stands in for
+each folder that only root may, then becomes the user: nobody, unless another is named.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import stat
 import sys
@@ -17,7 +19,7 @@ NOBODY = 65534
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def become_nobody(needed: list[Path]) -> None:
+def become_nobody(needed: list[Path], uid: int = NOBODY) -> None:
     sc.unshare(sc.CLONE_NEWNS)
     sc.mount("none", "/", None, sc.MS_REC | sc.MS_PRIVATE)
     trees = [(path, sc.open_tree(str(path))) for path in needed]
@@ -29,8 +31,8 @@ def become_nobody(needed: list[Path]) -> None:
         sc.move_mount(tree, str(path))
     os.chdir(ROOT)
     os.setgroups([])
-    os.setresgid(NOBODY, NOBODY, NOBODY)
-    os.setresuid(NOBODY, NOBODY, NOBODY)
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
 
 
 def _first_blocked(path: Path) -> Path | None:
@@ -40,7 +42,18 @@ def _first_blocked(path: Path) -> Path | None:
     return None
 
 
-if __name__ == "__main__":
-    become_nobody([Path(p).resolve() for p in dict.fromkeys((sys.base_prefix, str(ROOT)))])
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.nobody")
+    parser.add_argument("--uid", type=int, default=NOBODY)
+    parser.add_argument("--group", type=Path, action="append", default=[])
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    asked = parser.parse_args()
+    for group in asked.group:
+        (group / "cgroup.procs").write_text("0")
+    become_nobody([Path(p).resolve() for p in dict.fromkeys((sys.base_prefix, str(ROOT)))], asked.uid)
     os.environ.update(HOME="/tmp", PYTHONDONTWRITEBYTECODE="1")
-    os.execvp(sys.argv[1], sys.argv[1:])
+    os.execvp(asked.command[0], asked.command)
+
+
+if __name__ == "__main__":
+    main()

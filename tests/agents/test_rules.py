@@ -7,6 +7,7 @@ import pytest
 from ringfence.agents import open_agent
 from ringfence.agents.brief import Brief, DataFacts, Reply
 from ringfence.base.errors import SettingsError
+from ringfence.trade.checked import check_text
 from ringfence.trade.description.echo import echo
 from ringfence.trade.description.model import (
     AllOf,
@@ -30,7 +31,6 @@ from ringfence.trade.description.model import (
     Signals,
     Trail,
 )
-from ringfence.verbs.check import check
 
 from tests.agents.read_requests import Asked, requests
 
@@ -66,7 +66,7 @@ def test_a_request_is_read_as_it_is_meant(case: Asked) -> None:
     assert echo(reply.description) == case.read
     assert reply.stop_reason == "end"
     assert reply.code is not None
-    assert check(reply.code, "compiled").ok
+    assert check_text(reply.code, name="compiled").ok
 
 
 RSI = Line(name="rsi", values=(14,))

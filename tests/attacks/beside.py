@@ -11,6 +11,8 @@ from ringfence import Job, Outcome
 from ringfence.sandbox import Sandbox
 from ringfence.sandbox.job import Cancel
 
+from tests.patience import PATIENCE_SECONDS
+
 
 @dataclass
 class Background:
@@ -43,7 +45,7 @@ def beside(sandbox: Sandbox, *jobs: Job) -> Iterator[list[Background]]:
     runs = [Background(sandbox, job) for job in jobs]
     try:
         for run in runs:
-            assert run.started.wait(45), "the background run did not start"
+            assert run.started.wait(PATIENCE_SECONDS), "the background run did not start"
         yield runs
     finally:
         for run in runs:

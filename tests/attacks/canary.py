@@ -24,9 +24,10 @@ class Canary:
 
     Every place holds `token`, which the guest is never told: wherever it turns up in an Outcome, it was stolen.
     Open it before the sandbox, so that the environment secret is in the supervisor when the sandbox starts.
+    All of it is `owner`'s: an ordinary user's guest has the user's own id, and only the jail keeps it from these.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, owner: int) -> None:
         self.token = secrets.token_hex(16)
         self.hits: Counter[str] = Counter()
         self.root = Path(tempfile.mkdtemp(prefix="ringfence-canary-"))
@@ -39,6 +40,8 @@ class Canary:
         self.writable = self.root / "writable"
         self.writable.mkdir()
         self.writable.chmod(0o777)
+        for path in self._watched():
+            os.chown(path, owner, owner)
         self._seen = {path: _facts(path) for path in self._watched()}
         os.environ[VARIABLE] = self.token
         self._listen()
@@ -87,7 +90,7 @@ class Canary:
                     with sock.accept()[0] as visitor:
                         visitor.sendall(self.token.encode())
 
-    def inputs(self) -> dict[str, Json]:
+    def inputs(self, supervisor: int | None = None) -> dict[str, Json]:
         """Where everything is, for the guest: an attacker who knows where to look, but not what is there."""
         return {
             "secret": str(self.secret),
@@ -99,7 +102,7 @@ class Canary:
             "port": self.port,
             "udp_port": self.udp_port,
             "variable": VARIABLE,
-            "supervisor": os.getpid(),
+            "supervisor": supervisor or os.getpid(),
         }
 
     def untouched(self) -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from glob import glob  # which does not mind a group that goes while it looks
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -146,5 +147,5 @@ def belongings(containers: dict[str, str]) -> Iterator[str]:
         yield from (f"folder {name}" for name in os.listdir(folder) if name in gone)
     if gone:
         for depth in ("*/*", "*/*/*"):
-            named = ((re.search("[0-9a-f]{64}", group.name), group) for group in Path("/sys/fs/cgroup").glob(depth))
+            named = ((re.search("[0-9a-f]{64}", group), group) for group in glob(f"/sys/fs/cgroup/{depth}"))
             yield from (f"cgroup {group}" for name, group in named if name and name[0] in gone)

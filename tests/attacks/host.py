@@ -5,20 +5,29 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from glob import glob  # which does not mind a folder that goes while it looks
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from tests import engine
 from tests.attacks import containers
+from tests.attacks.backends import USER_ID
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 T = TypeVar("T")
 
+# Engines that any session of tests on this machine has started: see tests/engine.py and tests/sandbox/engines.py.
+_OF_AN_ENGINE = re.compile(rf"/{engine.STATE.parent.name}/{engine.STATE.name}/|/rf[ep]\.\w+/")
 JAIL_UID = 0x70000000  # jailed programs run under uids from here on when the supervisor is root
+_LINKS_OF_A_LEAF = 2
+JAIL_DEPTH = 2  # pid namespaces below ours: the zygote's, and in it each job's own
 Everybody = tuple[dict[int, int], dict[int, str]]  # the parent of each process, and its "uid state name"
+OF_THE_USER = (f"ringfence-{USER_ID}",)  # where an ordinary user's supervisors note what they own
 # A container engine that was started for the tests may hang below this process; it is none of what they look for.
 ENGINE = ("dockerd", "containerd", "containerd-shim", "runc", "exe")
 
@@ -52,17 +61,20 @@ class Host:
         )
 
     @classmethod
-    def settled(cls, seconds: float | None = None) -> Host:
-        """A snapshot taken once the pool has stopped changing: three in a row with the same counts. Of containers it is
-        known how many there should be, and two will do."""
-        deadline = time.monotonic() + (seconds or _patience())
+    def settled(cls) -> Host:
+        """A snapshot taken once the pool has stopped changing: as it was when it last had, or three in a row with the
+        same counts. Of containers it is known how many there should be, and two will do."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
         last, same = cls.now(), 0
+        if _AT_REST and last._is_at_rest() and not _AT_REST[-1].surplus(last) and not last.surplus(_AT_REST[-1]):
+            return last
         while same < (1 if containers.is_watched() else 2) and time.monotonic() < deadline:
             time.sleep(_pause())
             now = cls.now()
             same = same + 1 if now._counts() == last._counts() and now._is_at_rest() else 0
             last = now
         assert last._is_at_rest(), f"the containers that wait are not all there, or too many are: {last.containers}"
+        _AT_REST[:] = [last]
         return last
 
     def _counts(self) -> tuple[int, int, int]:
@@ -91,17 +103,10 @@ class Host:
         found += [f"file {name}" for name in sorted(later.files - self.files)]
         return found + [f"ipc {line}" for line in sorted(later.ipc - self.ipc)]
 
-    def assert_same_after(self, seconds: float | None = None) -> None:
+    def assert_same_after(self) -> None:
         """Assert that everything made since is gone; the pool gets a moment to tidy up and refill."""
-        deadline = time.monotonic() + (seconds or _patience())
-        while (left := self.surplus(Host.now())) and time.monotonic() < deadline:
-            time.sleep(_pause())
-        assert not left, "left behind on the host:\n" + "\n".join(left)
-
-
-def _patience() -> float:
-    """How long a pool may take to tidy up and refill: an engine takes its time to remove a container."""
-    return 30.0 if containers.is_watched() else 20.0
+        tidy = wait_until(lambda: not self.surplus(Host.now()), pause_seconds=_pause())
+        assert tidy, "left behind on the host:\n" + "\n".join(self.surplus(Host.now()))
 
 
 def _pause() -> float:
@@ -155,13 +160,18 @@ def _everybody() -> Everybody:
 def jailed() -> dict[int, str]:
     """The descendants that are programs or parked children, not our own machinery, and all that is in our containers.
 
-    Root's jails have user ids of their own; another user's are known by their pid namespace, inside the zygote's.
+    Root's jails have user ids of their own; an ordinary user's share it with their supervisor and their zygote, and are
+    known by their pid namespace, inside the zygote's.
     """
     found = descendants()
     inside = contained(found)
-    if os.geteuid() == 0:
-        return {pid: what for pid, what in found.items() if int(what.split()[0]) >= JAIL_UID} | inside
-    return {pid: what for pid, what in found.items() if _namespaces(pid) >= _namespaces(os.getpid()) + 2} | inside
+    depth = _namespaces(os.getpid()) + JAIL_DEPTH
+    jails = {
+        pid: what
+        for pid, what in found.items()
+        if int(what.split()[0]) >= JAIL_UID or (int(what.split()[0]) == USER_ID and _namespaces(pid) >= depth)
+    }
+    return jails | inside
 
 
 def _namespaces(pid: int) -> int:
@@ -175,15 +185,33 @@ def _namespaces(pid: int) -> int:
 
 def processor_seconds() -> dict[int, float]:
     """What each jailed process has used so far, itself and the children it has reaped."""
-    ticks = os.sysconf("SC_CLK_TCK")
     spent = {}
     for pid in jailed():
         try:
-            fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+            spent[pid] = _spent(pid, 4)
         except (FileNotFoundError, ProcessLookupError):
             continue  # it ended while we looked
-        spent[pid] = sum(map(int, fields[11:15])) / ticks
     return spent
+
+
+def own_processor_seconds(pid: int) -> float:
+    """What this process has used so far, without its children."""
+    return _spent(pid, 2)
+
+
+def peak_memory_kb(pid: int) -> int:
+    """The most memory that this process has had so far."""
+    status = Path(f"/proc/{pid}/status").read_text(errors="replace")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))
+
+
+def _spent(pid: int, fields: int) -> float:
+    """The first of: user time, system time, and both of the children that were reaped."""
+    stat = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    return sum(map(int, stat[11 : 11 + fields])) / os.sysconf("SC_CLK_TCK")
+
+
+_AT_REST: list[Host] = []  # the snapshot that was last seen to stay
 
 
 class Watch(Generic[T]):
@@ -218,19 +246,40 @@ def cgroups(below: dict[int, str] | None = None) -> Iterator[str]:
         for group in groups
     }
     for mount in sorted(_cgroup_mounts()):
-        for top, folders, _ in os.walk(mount):
-            if not os.path.basename(top).startswith("ringfence"):
-                continue
-            folders.clear()
-            if top not in others:
-                yield from (folder for folder, _, _ in os.walk(top))
+        for group in _groups(mount, but=others):
+            if "/ringfence" in group and not _is_idle(group):
+                yield group
+
+
+def _groups(top: str, but: set[str]) -> Iterator[str]:
+    """A group and all below it. Its links tell whether it has any, and to list one that has none takes long."""
+    yield top
+    try:
+        if os.stat(top).st_nlink > _LINKS_OF_A_LEAF:
+            with os.scandir(top) as entries:
+                below = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+            for group in below:
+                if group not in but:
+                    yield from _groups(group, but)
+    except FileNotFoundError:
+        return  # it went while we looked
+
+
+def _is_idle(group: str) -> bool:
+    """Whether it is a memory group that waits, empty, for the next job of a sandbox that is open."""
+    if not os.path.basename(group).startswith("memory-of-"):
+        return False
+    try:
+        return not Path(group, "cgroup.procs").read_text()
+    except OSError:
+        return True  # it is gone
 
 
 def _blocks() -> Iterator[tuple[int, list[str]]]:
     """Who owns which groups, as the supervisors on this machine have noted it."""
-    for note in Path("/run/ringfence").glob("block-*.json"):
+    for note in (*glob("/run/ringfence/block-*.json"), *glob("/tmp/ringfence-*/block-*.json")):
         try:
-            noted = json.loads(note.read_text())
+            noted = json.loads(Path(note).read_text())
         except (OSError, ValueError):
             continue  # just made, or just given back
         yield noted["pid"], noted["groups"]
@@ -246,8 +295,7 @@ def _cgroup_mounts() -> Iterator[str]:
 def _mounts() -> Iterator[str]:
     """The mount table, without what container engines come and go with."""
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        is_engines = line.split()[4].startswith(str(engine.STATE))
-        if not is_engines and line.partition(" - ")[2].split()[0] not in ("overlay", "nsfs"):
+        if not _OF_AN_ENGINE.search(line.split()[4]) and line.partition(" - ")[2].split()[0] not in ("overlay", "nsfs"):
             yield line
 
 
@@ -259,7 +307,7 @@ def _files() -> Iterator[str]:
                     owner = entry.stat(follow_symlinks=False).st_uid
                 except FileNotFoundError:
                     continue  # somebody else's, and gone
-                if owner >= JAIL_UID:
+                if owner >= JAIL_UID or (owner == USER_ID and entry.name not in OF_THE_USER):
                     yield entry.path
 
 
@@ -269,7 +317,7 @@ def _ipc() -> Iterator[str]:
         names, *lines = (line.split() for line in table.read_text().splitlines())
         for line in lines:
             maker = int(line[names.index("cuid")])
-            if maker == os.geteuid() or maker >= JAIL_UID:
+            if maker in (os.geteuid(), USER_ID) or maker >= JAIL_UID:
                 yield f"{table.name} {' '.join(line[:2])}"
 
 

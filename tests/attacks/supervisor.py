@@ -7,13 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from ringfence import Limits, open_sandbox
 
 from tests.attacks import containers
+from tests.attacks.backends import prefix_of, spec_of
 from tests.attacks.host import descendants, running_as
+from tests.patience import wait_until
 
 # Streams what its guest prints, so that the test knows when the guest is where it wants it.
 _PROGRAM = """
@@ -32,11 +33,11 @@ with open_sandbox(spec) as sandbox:
 class Supervisor:
     """Runs `code` in a sandbox of its own. `ready` waits until the guest has printed a line."""
 
-    def __init__(self, spec: str, code: str, limits: Limits) -> None:
-        self._spec, self._others = spec, descendants()
+    def __init__(self, backend: str, code: str, limits: Limits) -> None:
+        self._backend, self._others = backend, descendants()
         self._uids: list[range] = []  # of its containers, once it has some
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM],
+            [*prefix_of(backend), sys.executable, "-c", _PROGRAM],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
@@ -44,7 +45,7 @@ class Supervisor:
         )
         assert self._process.stdin is not None
         fields = {name: getattr(limits, name) for name in Limits.__slots__}
-        self._process.stdin.write(json.dumps([spec, code, fields]).encode())
+        self._process.stdin.write(json.dumps([spec_of(backend), code, fields]).encode())
         self._process.stdin.close()
 
     @property
@@ -63,15 +64,13 @@ class Supervisor:
         os.kill(self.pid, number)
         self._process.wait()
 
-    def assert_family_gone(self, seconds: float = 5.0) -> None:
+    def assert_family_gone(self) -> None:
         """Assert that everything that was below the supervisor has ended.
 
         Orphans come to this process (see adopt_orphans), which has to reap the ones that have ended.
         """
-        deadline = time.monotonic() + seconds
-        while (left := self._left()) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert not left, f"survived their supervisor: {left}"
+        gone = wait_until(lambda: not self._left(), pause_seconds=0.02)
+        assert gone, f"survived their supervisor: {self._left()}"
 
     def _left(self) -> dict[int, str]:
         """What came below this process since the supervisor was started, after reaping the dead."""
@@ -93,7 +92,7 @@ class Supervisor:
                 pass  # it has ended by itself
         if self._process.stdout is not None:
             self._process.stdout.close()
-        come_next(self._spec)
+        come_next(self._backend)
 
     def __enter__(self) -> Supervisor:
         return self
@@ -102,9 +101,9 @@ class Supervisor:
         self.close()
 
 
-def come_next(spec: str) -> None:
+def come_next(backend: str) -> None:
     """What a supervisor does that comes after a dead one: a container has ended by itself, and is removed now."""
-    if spec.startswith("docker"):
+    if backend == "docker":
         open_sandbox("docker:profile=plain,park=0").close()
 
 

@@ -18,6 +18,7 @@ from ringfence.sandbox import Sandbox
 from tests.attacks.attack import ATTEMPT, QUICK, Attack, nothing_won, run_attack, run_promptly
 from tests.attacks.canary import Canary
 from tests.attacks.host import Host
+from tests.patience import PATIENCE_SECONDS
 
 READS = [
     Attack(
@@ -194,7 +195,7 @@ for root in roots:
             print(os.path.join(top, name))
             print(open(os.path.join(top, name), errors="replace").read(1000))
 """
-    assert started.wait(10), "the first run did not start"
+    assert started.wait(PATIENCE_SECONDS), "the first run did not start"
     while_running = run_promptly(sandbox, Job(code=search, limits=QUICK))
     thread.join()
     afterwards = [run_promptly(sandbox, Job(code=search, limits=QUICK)) for _ in range(3)]

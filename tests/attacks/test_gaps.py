@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.conftest import BACKENDS, KNOWN_GAPS
+from tests.attacks.backends import BACKENDS
+from tests.attacks.conftest import KNOWN_GAPS
 
 
 def test_gaps_are_of_known_backends() -> None:

@@ -12,16 +12,19 @@ from ringfence import Job
 from ringfence.sandbox import Sandbox
 
 from tests.attacks.attack import ATTEMPT, QUICK, assert_serves, run_promptly
+from tests.attacks.backends import user_of
 from tests.attacks.canary import Canary
+from tests.attacks.remote import give
 
 
-def test_read_only_mounts_stay_as_they_are(sandbox: Sandbox, canary: Canary, tmp_path: Path) -> None:
+def test_read_only_mounts_stay_as_they_are(backend: str, sandbox: Sandbox, canary: Canary, tmp_path: Path) -> None:
     data = tmp_path / "data"
     (data / "sub").mkdir(parents=True)
     (data / "bars.csv").write_text("1,2,3")
     (data / "bars.csv").chmod(0o666)
     (data / "out").symlink_to(canary.root)
     data.chmod(0o777)
+    give(data, user_of(backend))
     before = {path: path.lstat()[:9] for path in sorted(tmp_path.rglob("*"))}
     code = (
         ATTEMPT

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import socket
 import threading
 from collections.abc import Callable
 
@@ -11,6 +13,7 @@ from ringfence import Job, Outcome
 from ringfence.sandbox import Sandbox
 
 from tests.attacks.attack import ATTEMPT, Attack, limits, nothing_won, run_promptly
+from tests.attacks.beside import beside
 from tests.attacks.canary import Canary
 
 Contain = Callable[[Attack], Outcome]
@@ -285,3 +288,33 @@ def test_guests_do_not_meet(sandbox: Sandbox, canary: Canary) -> None:
         assert (outcome.status, outcome.result) == ("ok", []), f"{name}: {outcome}"
     assert len(outcomes) == 2
     canary.untouched()
+
+
+def test_the_tables_of_the_network_name_nothing_of_others(sandbox: Sandbox, canary: Canary) -> None:
+    """Sockets of a neighbour and of the host, by their names; and no device but a loopback of one's own."""
+    name = f"ringfence-{secrets.token_hex(8)}"
+    holder = f"""
+import socket, time
+held = socket.socket(socket.AF_UNIX)
+held.bind("\\0{name}")
+path = socket.socket(socket.AF_UNIX)
+path.bind("/tmp/{name}")
+print(open("/proc/self/net/unix").read(), flush=True)
+time.sleep(4)
+"""
+    reader = """
+import os
+for top in ("/proc/net", "/proc/self/net", "/proc/1/net", "/proc/thread-self/net"):
+    for folder, _, files in os.walk(top + "/"):
+        for file in files:
+            try: print(folder, file, open(os.path.join(folder, file), errors="replace").read())
+            except OSError: pass
+"""
+    with socket.socket(socket.AF_UNIX) as host:
+        host.bind(f"\0{name}-of-the-host")
+        with beside(sandbox, Job(code=holder, limits=limits(wall_seconds=30))):
+            outcome = run_promptly(sandbox, Job(code=reader, limits=limits(wall_seconds=30)))
+    assert outcome.status == "ok", outcome.reason
+    assert not outcome.truncated.stdout
+    told = [line for line in outcome.stdout.splitlines() if name in line or canary.abstract in line]
+    assert told == []

@@ -8,7 +8,6 @@ import logging
 import os
 import pty
 import re
-import resource
 import select
 import subprocess
 import sys
@@ -22,6 +21,8 @@ from ringfence.sandbox.outcome import Status
 
 from tests.attacks.attack import QUICK, Attack, assert_serves, limits, run_promptly
 from tests.attacks.canary import Canary
+from tests.attacks.host import peak_memory_kb
+from tests.patience import PATIENCE_SECONDS
 
 Contain = Callable[[Attack], Outcome]
 
@@ -70,6 +71,15 @@ STREAMS = (
         expect=("output_limit",),
         limits=SMALL,
         check=capped("stdout", "stderr"),
+    ),
+    Attack(
+        name="packets, each of them a read of its own",
+        # Of 200 the pipe holds all, because it was made larger; the program is gone before the first is read.
+        code="import fcntl, os\nfcntl.fcntl(1, 1031, 1 << 20)\n"
+        "try: fcntl.fcntl(1, 4, os.O_WRONLY | os.O_DIRECT)\nexcept OSError: pass\n"
+        "for i in range(200): os.write(1, b'%03d\\n' % i)\nos._exit(0)",
+        expect=("exit", "ok"),
+        check=exactly("".join(f"{i:03d}\n" for i in range(200))),
     ),
     Attack(
         name="more than the cap, less than a flood",
@@ -127,6 +137,7 @@ STREAMS = (
     "flood of both from many processes",
     "a character cut by the cap",
     "terminal sequences",
+    "packets, each of them a read of its own",
     why="what reads them is the same",
 )
 @pytest.mark.parametrize("attack", STREAMS, ids=lambda a: a.name)
@@ -210,6 +221,7 @@ class CountedPoll:
         return self._poll.poll(timeout)
 
 
+@pytest.mark.backends("native", "docker", why="only a supervisor in this process can be counted in")
 @pytest.mark.parametrize("shut", ["os.closerange(0, 64)", "socket.socket(fileno=3).shutdown(2)", "os.close(1)"])
 def test_closed_streams_do_not_keep_the_supervisor_busy(
     contain: Contain, monkeypatch: pytest.MonkeyPatch, shut: str
@@ -253,18 +265,20 @@ ACTIVE = {
 }
 
 
-def test_bombs_are_carried_unopened(contain: Contain) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def test_bombs_are_carried_unopened(contain: Contain, supervisor: int) -> None:
+    before = peak_memory_kb(supervisor)
     outcome = contain(Attack(name="bombs", code=BOMBS))
     assert {a.name for a in outcome.artifacts} == {"bomb.png", "bomb.zip", "bomb.gz", "lol.xml", "deep.json"}
     for artifact in outcome.artifacts:
         assert artifact.data is not None and hashlib.sha256(artifact.data).hexdigest() == artifact.sha256
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10, "the supervisor opened a bomb"
+    assert peak_memory_kb(supervisor) - before < 64 << 10, "the supervisor opened a bomb"
 
 
 def test_active_artifacts_are_carried_as_they_are(contain: Contain) -> None:
     outcome = contain(Attack(name="active", code=f"for n, b in {ACTIVE!r}.items(): open(n, 'wb').write(b)"))
-    assert {a.name: a.data for a in outcome.artifacts} == ACTIVE
+    fit = {name: data for name, data in ACTIVE.items() if ":" not in name}
+    assert {a.name: a.data for a in outcome.artifacts} == fit
+    assert {r.name for r in outcome.rejected_artifacts} == ACTIVE.keys() - fit.keys()
     for artifact in outcome.artifacts:
         assert re.fullmatch(r"[a-z]+/[a-z0-9.+-]+", artifact.mime)
     types = {a.name: a.mime for a in outcome.artifacts}
@@ -274,7 +288,6 @@ def test_active_artifacts_are_carried_as_they_are(contain: Contain) -> None:
         "text/html",
         "image/svg+xml",
     )
-    assert types["data:text,html"] == "application/octet-stream"
 
 
 def test_many_artifacts(contain: Contain) -> None:
@@ -341,7 +354,7 @@ def test_terminal_is_not_commanded(canary: Canary, fails: bool) -> None:
         pass  # the terminal's way of saying that the other side is gone
     finally:
         os.close(leader)
-        code = process.wait(timeout=20)
+        code = process.wait(timeout=PATIENCE_SECONDS)
     text = shown.decode()
     assert code == (1 if fails else 0), text
     assert "title" in text and "red" in text, text

@@ -14,6 +14,7 @@ from ringfence import Outcome
 from ringfence.sandbox.outcome import Status
 
 from tests.attacks.attack import IGNORE_ALL, QUICK, Attack, limits
+from tests.attacks.backends import user_of
 from tests.attacks.host import Watch, contained, jailed
 
 # A parked child, its init and the run's own init are no processes of the attack.
@@ -182,9 +183,9 @@ def test_nothing_stays_behind(contain: Callable[[Attack], Outcome], how: str) ->
 
 
 @pytest.fixture
-def decoy() -> Iterator[subprocess.Popen[bytes]]:
+def decoy(backend: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process of the host, under the supervisor's uid, that no guest may signal."""
-    process = subprocess.Popen(["sleep", "600"])
+    process = subprocess.Popen(["sleep", "600"], user=user_of(backend))
     yield process
     process.kill()
     process.wait()

@@ -21,6 +21,47 @@ if os.fork() == 0:
     threading.Thread(target=lambda: [0 for _ in iter(int, 1)]).start()
     ctypes.CDLL(None).syscall(60, 0)
 """
+# Processes that go on without their first threads, and wake each other and everybody else.
+ZOMBIES_THAT_WAKE = """
+import os, threading, ctypes
+def wake():
+    while True: os.kill(-1, 18)
+for _ in range(8):
+    if os.fork() == 0:
+        threading.Thread(target=wake).start()
+        ctypes.CDLL(None).syscall(60, 0)
+"""
+WAKE_EACH_OTHER = """
+for _ in range(3):
+    if os.fork() == 0:
+        while True: os.kill(-1, 18)
+"""
+# Processes whose children end all the time, and whose end is told by SIGCONT.
+ENDS_THAT_WAKE = """
+import os, ctypes, time
+libc = ctypes.CDLL(None)
+for _ in range(8):
+    if os.fork() == 0:
+        while True:
+            if libc.syscall(56, 18, 0, 0, 0, 0) == 0:
+                libc._exit(0)
+            while True:
+                try: os.waitpid(-1, 0x40000000)  # of such children too
+                except OSError: break
+time.sleep(0.2)
+"""
+# A timer that wakes the whole program, half a second after the cell. Some kernels drop one with an ignored signal.
+TIMER_THAT_WAKES = """
+import ctypes, signal, struct, threading
+signal.signal(signal.SIGCONT, lambda *_: None)
+libc = ctypes.CDLL(None)
+timer = ctypes.c_int()
+if libc.syscall(222, 1, struct.pack('qii48x', 0, 18, 0), ctypes.byref(timer)) == 0:
+    libc.syscall(223, timer, 0, struct.pack('qqqq', 0, 50_000_000, 0, 500_000_000), None)
+def spin():
+    while True: pass
+threading.Thread(target=spin, daemon=True).start()
+"""
 CLONE = """
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
@@ -86,19 +127,19 @@ def test_a_session_that_stops_reading_is_not_left_to_run(sandbox: Sandbox) -> No
 
 @pytest.mark.parametrize(
     "left",
-    [
-        ZOMBIE,
-        "import os\nfor _ in range(3):\n    if os.fork() == 0:\n        while True:\n            os.kill(-1, 18)",
-    ],
-    ids=["a leader that is gone", "waking each other"],
+    [ZOMBIE + ZOMBIES_THAT_WAKE + ENDS_THAT_WAKE + WAKE_EACH_OTHER, TIMER_THAT_WAKES],
+    ids=["all that wake each other", "a timer"],
 )
 def test_nothing_runs_between_cells(sandbox: Sandbox, left: str) -> None:
+    """Whoever finds a way to wake is stopped at once, or soon loses the session."""
     with sandbox.open_session(limits=Limits(cpus=2)) as session:
-        session.run(left)
+        assert session.run(left).status == "ok"
         wait_parked(sandbox)
-        before = sum(processor_seconds().values())
-        time.sleep(1)
-        assert sum(processor_seconds().values()) - before < 0.3
+        before = processor_seconds()
+        time.sleep(3)
+        after = processor_seconds()
+    used = sum(seconds - before.get(pid, 0.0) for pid, seconds in after.items())
+    assert used < 0.5, f"{used:.1f} s of processor time between two cells"
 
 
 def test_a_cell_with_less_memory_than_in_use_is_refused_and_the_session_stays(sandbox: Sandbox) -> None:
@@ -107,16 +148,6 @@ def test_a_cell_with_less_memory_than_in_use_is_refused_and_the_session_stays(sa
         with pytest.raises(LimitError, match="in use"):
             session.run("1", limits=Limits(memory_mb=64))
         assert session.run("len(hoard) >> 20").result == 200
-
-
-def test_artifacts_do_not_go_where_the_job_can_put_a_link(sandbox: Sandbox, tmp_path: Path) -> None:
-    victim, shared = tmp_path / "victim", tmp_path / "shared"
-    victim.mkdir()
-    (shared / "out").mkdir(parents=True)
-    code = f"import os\nos.rmdir('/data/out')\nos.symlink({str(victim)!r}, '/data/out')\nopen('evil', 'w').write('x')"
-    with pytest.raises(MountError, match="writable mount"):
-        sandbox.run(Job(code=code, mounts=[f"{shared}:/data:rw"], artifacts_dir=shared / "out"))
-    assert list(victim.iterdir()) == []
 
 
 def test_an_order_that_is_too_long_harms_nobody(sandbox: Sandbox) -> None:

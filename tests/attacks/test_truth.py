@@ -100,10 +100,11 @@ def test_what_is_done_to_modules_in_the_guest_changes_nothing(strategies: Sandbo
 
 # The report as the driver makes it, for a strategy that did nothing and claims much.
 REPORT = (
-    "report = {'log': [], 'claim': {'cash': 1e5, 'equity': 1e5, 'fills': 0}, 'start': 1, 'failing': None,"
+    "from ringfence.trade.intents import Intent, write_log\n"
+    "report = {'log': write_log([]), 'claim': {'cash': 1e5, 'equity': 1e5, 'fills': 0}, 'start': 1, 'failing': None,"
     " 'indicators': [], 'libraries': {}, 'near': []}\n"
 )
-GUARDS = "None, None, None, 'market', None, None, None, 'gtc', None, None, None, None, None"
+ONE_ORDER = "report['log'] = write_log([Intent(9, 'order', 0, 1, 10.0)])\n"
 FORGED = {
     "profit without a fill": "report['claim'].update(cash=1e6, equity=1e6)",
     "other equity": "report['claim']['equity'] = 123456.0",
@@ -114,32 +115,38 @@ FORGED = {
     "cash as truth": "report['claim']['cash'] = True",
     "no claim": "del report['claim']",
     "no log": "del report['log']",
-    "a lot that was never bought": f"report['log'] = [[5, 'close', 0, 0, {GUARDS}, 1.0, 7]]",
-    "a lot below zero": f"report['log'] = [[5, 'close', 0, 0, {GUARDS}, 1.0, -1]]",
-    "an order never given": f"report['log'] = [[5, 'cancel', 0, 0, {GUARDS}, None, 3]]",
-    "guards of nothing": "report['log'] = [[5, 'amend', 0, 0]]",
-    "a bar before the first": "report['log'] = [[-5, 'order', 0, 1, 10.0]]",
-    "a bar after the last": "report['log'] = [[2148, 'order', 0, 1, 10.0]]",
-    "a bar that is no number": "report['log'] = [['x', 'order', 0, 1, 10.0]]",
-    "a huge bar": "report['log'] = [[10 ** 30, 'order', 0, 1, 10.0]]",
-    "bars out of order": "report['log'] = [[9, 'order', 0, 1, 10.0], [5, 'order', 0, 1, 10.0]]",
-    "another instrument": "report['log'] = [[9, 'order', 1, 1, 10.0]]",
-    "an instrument below zero": "report['log'] = [[9, 'order', -1, 1, 10.0]]",
-    "a huge quantity": "report['log'] = [[9, 'order', 0, 1, 10 ** 400]]",
-    "a word that is none": "report['log'] = [[9, 'steal', 0, 1, 10.0]]",
-    "a list as a word": "report['log'] = [[9, ['order'], 0, 1, 10.0]]",
-    "a row that is an object": "report['log'] = [{'now': 9}]",
-    "too long a row": "report['log'] = [[9, 'order'] + [None] * 40]",
-    "too many rows": "report['log'] = [[9, 'order']] * 200_000",
-    "too much for the host": "report['log'] = [[1, 'order', 0, 1, 1.0, None, None, 'limit', 0.01]] * 40_000",
-    "too many at once": "report['log'] = [[1, 'order', 0, 1, 1.0]] * 40_000",
-    "sixty megabytes of text": "report['log'] = ['x' * 60_000_000]",
+    "a lot that was never bought": "report['log'] = write_log([Intent(5, 'close', portion=1.0, ref=7)])",
+    "a lot below zero": "report['log'] = write_log([Intent(5, 'close', portion=1.0, ref=-1)])",
+    "an order never given": "report['log'] = write_log([Intent(5, 'cancel', ref=3)])",
+    "guards of nothing": "report['log'] = write_log([Intent(5, 'amend')])",
+    "a bar before the first": "report['log'] = write_log([Intent(-5, 'order', 0, 1, 10.0)])",
+    "a bar after the last": "report['log'] = write_log([Intent(2148, 'order', 0, 1, 10.0)])",
+    "bars without numbers": f"{ONE_ORDER}report['log']['columns']['now']['data'] = 'x'",
+    "bars that are not all there": f"{ONE_ORDER}report['log']['rows'] = 2",
+    "more orders than bytes": f"{ONE_ORDER}report['log']['rows'] = 50_000",
+    "bars out of order": "report['log'] = write_log([Intent(9, 'order', 0, 1, 10.0), Intent(5, 'order', 0, 1, 10.0)])",
+    "another instrument": "report['log'] = write_log([Intent(9, 'order', 1, 1, 10.0)])",
+    "an instrument below zero": "report['log'] = write_log([Intent(9, 'order', -1, 1, 10.0)])",
+    "a quantity of another type": f"{ONE_ORDER}report['log']['columns']['quantity']['type'] = 'q'",
+    "a word that is none": "report['log'] = write_log([Intent(9, 'steal', 0, 1, 10.0)])",
+    "a list as a word": f"{ONE_ORDER}report['log']['columns']['action']['words'] = [['order']]",
+    "rows, not columns": "report['log'] = [[9, 'order', 0, 1, 10.0]]",
+    "a column that no order has": f"{ONE_ORDER}report['log']['columns']['stolen'] = {{}}",
+    "too many rows": "report['log'] = write_log([Intent(9, 'order')] * 200_000)",
+    "too much for the host": (
+        "report['log'] = write_log([Intent(1, 'order', 0, 1, 1.0, kind='limit', limit=0.01)] * 40_000)"
+    ),
+    "too many at once": "report['log'] = write_log([Intent(1, 'order', 0, 1, 1.0)] * 40_000)",
+    "sixteen megabytes of text": "report['log'] = ['x' * 16_000_000]",
+    "too many lists": "report['log'] = [[]] * 300_000",
     "a bar of failure that never was": "report['failing'] = {'bar': 10 ** 9, 'hint': None}",
     "libraries without end": "report['libraries'] = {str(i): 'x' for i in range(10_000)}",
     "lines from another time": (
-        "report['indicators'] = [{'name': 'x', 'market': 0, 'time': [2 ** 61, 5], 'value': [1.0, 2.0]}]"
+        "from ringfence.trade.packed import pack_table\n"
+        "points = pack_table(2, {'time': ('whole', [2 ** 61, 5]), 'value': ('real', [1.0, 2.0])})\n"
+        "report['indicators'] = [{'name': 'x', 'market': 0, 'points': points}]"
     ),
-    "lines of unequal length": "report['indicators'] = [{'name': 'x', 'market': 0, 'time': [1], 'value': []}]",
+    "lines without points": "report['indicators'] = [{'name': 'x', 'market': 0, 'time': [1], 'value': []}]",
     "a report that is a list": "report = [1, 2]",
     "a report that is text": "report = 'verified'",
     "no report": "report = None",
@@ -171,7 +178,6 @@ def test_a_forged_report_that_is_consistent_is_replayed_for_what_it_says(strateg
     text = (
         REPORT.replace("report =", "import numpy as np\nreport =")
         + "from ringfence.trade.arrow import read_bars\n"
-        + "from ringfence.trade.intents import Intent, write_log\n"
         + "from ringfence.trade.replay import replay\n"
         + "from ringfence.trade.run import FillRules\n"
         + "from pathlib import Path\n"
@@ -273,7 +279,7 @@ def test_no_order_is_filled_outside_of_its_bar(strategies: Sandbox, name: str) -
 
 def test_the_host_gives_up_in_time(strategies: Sandbox) -> None:
     """Work for hours in a log that cost the guest nothing."""
-    text = forging("report['log'] = [[1, 'order', 0, 1, 1.0, None, None, 'limit', 0.01]] * 50_000")
+    text = forging("report['log'] = write_log([Intent(1, 'order', 0, 1, 1.0, kind='limit', limit=0.01)] * 50_000)")
     began = time.monotonic()
     run = judge(strategies, text, lookahead=False, limits=LIMITS)
     assert "more than can be followed" in run.reason and run.provenance == "mismatch"

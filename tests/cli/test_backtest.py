@@ -178,6 +178,21 @@ def test_reports_are_written_and_a_mount_is_there(call: Call, home: Path) -> Non
     assert "</html>" in (home / "out.html").read_text() and (home / "out.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_files_are_kept_in_a_directory_of_the_run_and_nothing_else_is_touched(call: Call, home: Path) -> None:
+    (home / "plot.html").write_text("mine")
+    leave = "for name in ('plot.html', '.bashrc'): open(name, 'w').write('made')"
+    (home / "leaving.py").write_text(CROSS.replace("    def init(self):", f"    def init(self):\n        {leave}"))
+    words = ("backtest", "leaving.py", "--data", "sample:GOOG", "--no-lookahead", "--artifacts", ".", "--json")
+    code, out, err = call(*words)
+    (made,) = home.glob("*/plot.html")
+    assert made.read_text() == "made" and (home / "plot.html").read_text() == "mine"
+    assert not list(home.rglob(".bashrc"))
+    refused, placed = err.splitlines()
+    assert refused.startswith("ringfence: artifact '.bashrc' was refused: its name begins with '.'")
+    assert placed == f"ringfence: 1 artifact is in {made.parent.name}"
+    assert code == 0 and call(*words)[1] == out, "the same strategy does not print the same bytes"
+
+
 def test_standard_input_is_a_file_too(home: Path) -> None:
     env = environment(RINGFENCE_HOME=str(home / "home"))
     done = ringfence("backtest", "-", "--data", "synthetic:gbm?seed=1&rows=600", "--no-lookahead", stdin=CROSS, env=env)

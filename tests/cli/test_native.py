@@ -71,7 +71,8 @@ def test_inputs_files_mounts_and_arguments(tmp_path: Path) -> None:
     outcome = json.loads(done.out)
     assert outcome["result"] == [{"k": [1, 2]}, "x", ["-v", "w"], "a,b\n", "a,b\n"], outcome
     assert [a["name"] for a in outcome["artifacts"]] == ["left.txt"]
-    assert (tmp_path / "new" / "out" / "left.txt").read_text() == "hello"
+    assert outcome["artifacts"][0]["path"] == str(tmp_path / "new" / "out" / outcome["run_id"] / "left.txt")
+    assert (tmp_path / "new" / "out" / outcome["run_id"] / "left.txt").read_text() == "hello"
 
 
 def test_a_missing_mount(tmp_path: Path) -> None:

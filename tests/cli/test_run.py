@@ -194,6 +194,11 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(plugins: Path, words: list
     assert (process.returncode, err) == (141, b"")
 
 
+def test_where_the_files_are_is_said_off_a_terminal(scripted: Scripted) -> None:
+    done = scripted(script(artifacts=["a.png", "sub/b.png"], rejected=["c"]))
+    assert done.err == "ringfence: artifact 'c' was refused: a link\nringfence: 2 artifacts are in /out\n"
+
+
 class TestOnATerminal:
     @pytest.fixture
     def show(self, plugins: Path) -> Scripted:

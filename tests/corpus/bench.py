@@ -27,7 +27,7 @@ class Bench:
         self,
         text: str,
         limits: Limits = LIMITS,
-        result_mb: int = 64,
+        result_mb: int = 16,
         mounts: tuple[Mount, ...] = (),
         **task: Json,
     ) -> Outcome:

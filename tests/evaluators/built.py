@@ -9,6 +9,7 @@ import numpy as np
 
 from ringfence.agents.rules.compiler import Understood, compile_request
 from ringfence.evaluators.case import Case
+from ringfence.testing.evaluator import look
 from ringfence.trade import results
 from ringfence.trade.bars import Bars, Candles
 from ringfence.trade.description import Description
@@ -127,7 +128,7 @@ def case_of(
     bars = bars or make_bars()
     description = describe(words)
     draft, run = play(text or to_code(description), bars, parameters=parameters, rules=rules)
-    return Case(idea=words, draft=draft, description=description if described else None, run=run, bars=bars)
+    return look(Case(idea=words, draft=draft, description=description if described else None, run=run, bars=bars))
 
 
 def with_run(case: Case, **changes: object) -> Case:

@@ -11,6 +11,7 @@ from ringfence import open_sandbox
 from ringfence.evaluators.case import Case
 from ringfence.evaluators.panel import evaluate
 from ringfence.sandbox import Sandbox
+from ringfence.testing.evaluator import look
 from ringfence.trade.description.code import to_code
 from ringfence.trade.draft import read_draft
 from ringfence.trade.run import Costs, FillRules
@@ -41,13 +42,13 @@ def test_a_compiled_idea_passes_on_real_prices(sandbox: Sandbox) -> None:
     case = Case(
         idea=WORDS, draft=read_draft(text, name="judged"), description=description, run=run, bars=bars, reruns=reruns
     )
-    seen = evaluate(case)
+    seen = evaluate(look(case))
     verdicts = {verdict.name: verdict for verdict in seen.verdicts}
     for name in ("schema", "parameters", "correctness", "execution", "lookahead"):
         assert (verdicts[name].status, verdicts[name].errors) == ("passed", ()), name
     assert verdicts["correctness"].details["entries"] == len({trade.entry_time for trade in run.trades})
     assert verdicts["robustness"].status in ("passed", "warning", "failed")  # which of them is the market's affair
-    moved = evaluate(replace(case, run=reruns["perturbed:entry_rsi=42"]))
+    moved = evaluate(look(replace(case, run=reruns["perturbed:entry_rsi=42"])))
     assert {"parameters", "correctness"} <= set(moved.shut)
 
 
@@ -59,7 +60,7 @@ def test_a_look_into_the_future_shuts_its_gate(sandbox: Sandbox) -> None:
     )
     run = judge(sandbox, text)
     seen = evaluate(
-        Case(idea="buy before it rises", draft=read_draft(text, name="judged"), run=run, bars=sample("GOOG"))
+        look(Case(idea="buy before it rises", draft=read_draft(text, name="judged"), run=run, bars=sample("GOOG")))
     )
     assert "lookahead" in seen.shut
     assert "use only what is known at the close of a bar" in seen.shut["lookahead"]
@@ -71,6 +72,6 @@ def test_a_look_into_the_future_shuts_its_gate(sandbox: Sandbox) -> None:
 def test_a_program_that_fails_is_told_where(sandbox: Sandbox) -> None:
     text = on_each_bar("x = 1 / 0")
     run = judge(sandbox, text)
-    seen = evaluate(Case(idea="", draft=read_draft(text, name="judged"), run=run, bars=sample("GOOG")))
+    seen = evaluate(look(Case(idea="", draft=read_draft(text, name="judged"), run=run, bars=sample("GOOG"))))
     assert "on line 9" in seen.shut["execution"]
     assert "ZeroDivisionError" in seen.summary

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ringfence.evaluators.case import Case
 from ringfence.evaluators.lookahead import create
+from ringfence.testing.evaluator import look
 from ringfence.trade.draft import read_draft
 from ringfence.trade.run import Evidence, Lookahead
 from ringfence.trade.times import DAY
@@ -47,7 +48,7 @@ def test_not_checked_is_a_doubt_and_no_pass() -> None:
 
 def test_not_checked_with_a_smell_in_the_text_fails() -> None:
     draft = read_draft(native(top="def f(c):\n    return c.shift(-1)"), name="x")
-    assert create().judge(replace(of(UNCHECKED), draft=draft)).status == "failed"
+    assert create().judge(look(replace(of(UNCHECKED), draft=draft))).status == "failed"
     assert create().judge(replace(CASE, draft=draft)).status == "passed"  # it was tried, and found clean
 
 

@@ -9,6 +9,7 @@ import pytest
 from ringfence.evaluators.case import Case
 from ringfence.evaluators.parameters import create
 from ringfence.evaluators.verdict import Verdict
+from ringfence.testing.evaluator import look
 from ringfence.trade.description.code import to_code
 from ringfence.trade.draft import read_draft
 
@@ -43,7 +44,8 @@ def judged(
     description = describe(words)
     draft = read_draft(text or to_code(description), name="dip")
     bars = make_bars(symbols, rows=60)
-    return create().judge(Case(idea=words, draft=draft, description=description if described else None, bars=bars))
+    case = Case(idea=words, draft=draft, description=description if described else None, bars=bars)
+    return create().judge(look(case))
 
 
 def changed(words: str, before: str, after: str) -> str:
@@ -151,7 +153,7 @@ def test_a_program_for_one_instrument_need_not_name_it() -> None:
     assert judged(RSI, OTHER).status == "passed"
     other = judged(RSI, OTHER, symbols=("AAPL", "GOOG"))
     assert other.errors == ("GOOG was asked for and the program never trades it: name it",)
-    nowhere = create().judge(Case(idea=RSI, draft=read_draft(OTHER, name="x"), description=describe(RSI)))
+    nowhere = create().judge(look(Case(idea=RSI, draft=read_draft(OTHER, name="x"), description=describe(RSI))))
     assert (nowhere.status, nowhere.errors) == ("warning", ())
 
 
@@ -207,11 +209,11 @@ def test_words_that_nobody_understood_are_searched_for_their_numbers(
     period, low, gain, hold = numbers
     text = OTHER.replace("35", f"{low}").replace("14", f"{period}").replace("> 65", f"> 50 * {gain} or {hold}")
     case = Case(idea=WORDS, draft=read_draft(text, name="x"), bars=make_bars(("KO",), rows=60))
-    verdict = create().judge(case)
+    verdict = create().judge(look(case))
     assert [error.partition(" was asked")[0] for error in verdict.errors] == missing
     assert verdict.details["by"] == "words"
     assert verdict.status == ("failed" if missing else "warning")
-    moved = create().judge(replace(case, bars=make_bars(("PEP",), rows=60)))
+    moved = create().judge(look(replace(case, bars=make_bars(("PEP",), rows=60))))
     assert "KO was asked for and the data has PEP: load KO too" in moved.errors
 
 

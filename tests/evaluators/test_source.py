@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from ringfence.evaluators import Finding
-from ringfence.evaluators.rules.libraries import LIBRARIES
-from ringfence.evaluators.source import RULES, lint
+from ringfence.trade.checked import check_text
 from ringfence.trade.draft import read_draft
-from ringfence.verbs.check import check
+from ringfence.trade.lint import Finding
+from ringfence.trade.lint.findings import RULES, lint
+from ringfence.trade.lint.libraries import LIBRARIES
 
 from tests.conftest import ROOT
 from tests.corpus.scripts import scripts
@@ -20,11 +20,11 @@ from tests.evaluators.texts import native
 
 
 def codes(text: str) -> set[str]:
-    return {finding.code for finding in check(text, "dip.py").findings}
+    return {finding.code for finding in check_text(text, name="dip.py").findings}
 
 
 def found(text: str, code: str) -> Finding:
-    findings = [finding for finding in check(text, "dip.py").findings if finding.code == code]
+    findings = [finding for finding in check_text(text, name="dip.py").findings if finding.code == code]
     assert findings, f"{code} was not found in\n{text}"
     return findings[0]
 
@@ -87,7 +87,7 @@ def test_scripts_that_run_as_they_are_get_no_error_and_no_warning() -> None:
     loud = {
         (name, finding.code, finding.message)
         for name, text in good_scripts()
-        for finding in check(text, name).findings
+        for finding in check_text(text, name=name).findings
         if finding.severity != "info"
     }
     assert loud == set()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ringfence.evaluators import Finding
 from ringfence.evaluators.case import Case
-from ringfence.evaluators.source import create, lint
+from ringfence.evaluators.source import create
+from ringfence.testing.evaluator import look
 from ringfence.trade.draft import read_draft
+from ringfence.trade.lint import Finding
+from ringfence.trade.lint.findings import lint
 
 from tests.evaluators.texts import native
 
@@ -17,7 +19,7 @@ FINDING = Finding(code="RF999", line=3, column=1, severity="error", message="it 
 
 
 def of(text: str) -> Case:
-    return Case(idea="", draft=read_draft(text, name="x"))
+    return look(Case(idea="", draft=read_draft(text, name="x")))
 
 
 def test_a_clean_text_passes() -> None:

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from ringfence.trade.packed import Kind, pack_table
 from ringfence.trade.scripts import read_script_report
 
-TRADE = {
-    "id": 1,
-    "symbol": "",
-    "side": "long",
-    "qty": 2.0,
-    "entry_time": 10,
-    "entry_price": 1.5,
-    "exit_time": 20,
-    "exit_price": 2.5,
-    "fees": 0.1,
-    "pnl": 1.9,
-    "pnl_pct": 0.6,
-    "bars_held": 3,
-    "entry_reason": "",
-    "exit_reason": "",
-    "is_partial": False,
+TRADE: dict[str, tuple[Kind, list[object]]] = {
+    "id": ("whole", [1]),
+    "symbol": ("text", [""]),
+    "side": ("text", ["long"]),
+    "qty": ("real", [2.0]),
+    "entry_time": ("whole", [10]),
+    "entry_price": ("real", [1.5]),
+    "exit_time": ("whole", [20]),
+    "exit_price": ("real", [None]),
+    "fees": ("real", [0.1]),
+    "pnl": ("real", [1.9]),
+    "pnl_pct": ("real", [0.6]),
+    "bars_held": ("whole", [3]),
+    "entry_reason": ("text", [""]),
 }
+
+
+def equity(times: list[int], values: list[float | None]) -> dict[str, object]:
+    return pack_table(len(times), {"time": ("whole", times), "value": ("real", values)})
+
+
 RUN = {
     "kind": "run",
     "class_name": "Sma",
@@ -35,9 +41,9 @@ RUN = {
     "settings": {"cash": 10_000, "commission": [5, 0.1]},
     "bars": {"rows": 2, "first": "2020-01-01T00:00:00", "last": None, "columns": ["Close"], "dated": True},
     "statistics": {"# Trades": 1, "Sharpe Ratio": None, "Duration": "2 days 00:00:00"},
-    "trades": [TRADE],
+    "trades": pack_table(1, TRADE),
     "open_trades": 0,
-    "equity": {"time": [10, 20], "value": [1.0, None]},
+    "equity": equity([10, 20], [1.0, None]),
     "cancelled_orders": 0,
     "warnings": [{"text": "few", "count": 2}],
 }
@@ -71,6 +77,10 @@ def _set(*path: object, to: object) -> Callable[[Any], None]:
     return change
 
 
+def _trade(name: str, kind: Kind, value: object) -> Callable[[Any], None]:
+    return _set("runs", 0, "trades", to=pack_table(1, TRADE | {name: (kind, [value])}))
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -78,16 +88,24 @@ def _set(*path: object, to: object) -> Callable[[Any], None]:
         _set("runs", to=[RUN] * 51),
         _set("runs", 0, "kind", to="walk"),
         _set("runs", 0, "kind", to=["run"]),
-        _set("runs", 0, "trades", 0, "qty", to=True),
-        _set("runs", 0, "trades", 0, "qty", to=float("inf")),
-        _set("runs", 0, "trades", 0, "qty", to=10**400),
-        _set("runs", 0, "trades", 0, "entry_time", to=1 << 63),
-        _set("runs", 0, "trades", 0, "entry_time", to=1.5),
-        _set("runs", 0, "trades", 0, "side", to="up"),
-        _set("runs", 0, "trades", 0, "symbol", to="x" * 100_000),
-        _set("runs", 0, "equity", "time", to=[20, 10]),
-        _set("runs", 0, "equity", "time", to=[10]),
-        _set("runs", 0, "equity", "value", to=["a", "b"]),
+        _set("runs", 0, "trades", to=[]),
+        _set("runs", 0, "trades", "rows", to=2),
+        _set("runs", 0, "trades", "rows", to=200_001),
+        _set("runs", 0, "trades", "columns", "qty", to=None),
+        _trade("qty", "real", math.inf),
+        _trade("qty", "real", None),
+        _trade("qty", "whole", 1),
+        _trade("pnl", "real", math.nan),
+        _trade("entry_time", "real", 1.5),
+        _trade("entry_time", "whole", None),
+        _trade("side", "text", "up"),
+        _trade("symbol", "text", "x" * 100_000),
+        lambda report: report.update(runs=[RUN | {"trades": {"rows": 5_000, "columns": {}}}] * 50),
+        _set("runs", 0, "equity", to=equity([20, 10], [1.0, 2.0])),
+        _set("runs", 0, "equity", to=equity([10], [1.0, 2.0])),
+        _set("runs", 0, "equity", to=equity([10, 20], [1.0, math.inf])),
+        _set("runs", 0, "equity", to=equity([10, 20], [1.0, 1e301])),
+        _set("runs", 0, "equity", to=equity(list(range(5_002)), [1.0] * 5_002)),
         _set("runs", 0, "statistics", "nested", to={"a": 1}),
         _set("runs", 0, "statistics", to={str(i): 1 for i in range(10_000)}),
         _set("runs", 0, "parameters", "n", to=[[1]]),

@@ -98,6 +98,8 @@ def test_standard_output_carries_the_protocol_and_nothing_else(raw: Raw) -> None
 def test_what_is_no_message_does_not_end_it(raw: Raw) -> None:
     assert raw.process.stdin is not None
     raw.process.stdin.write("this is not json\n\n[1, 2]\n{}\n")
+    for large in ("[" * (1 << 20), '{"a":' * 2000, "[" + "[]," * (1 << 20) + "[]]"):
+        raw.process.stdin.write(large + "\n")  # short, until it is read
     raw.begin()
     raw.run("result = 1", 1)
     assert raw.read()["result"]["structuredContent"]["result"] == 1
@@ -241,11 +243,16 @@ def test_waiting_for_a_sandbox_is_not_called_running(moody: tuple[Path, StdioSer
 def test_a_sandbox_that_cannot_be_opened_is_told_and_tried_again(moody: tuple[Path, StdioServerParameters]) -> None:
     down, parameters = moody
     with connected(parameters, "moody") as peer:
-        calls: Json = {"run_python": {"code": "1"}, "docker_run_python": {"script": "1"}, "session_create": {}}
+        calls: Json = {
+            "run_python": {"code": "1"},
+            "docker_run_python": {"script": "1"},
+            "session_create": {},
+            "check_code": {"code": "x = 1"},
+        }
         for tool, arguments in calls.items():
             said = refusal(peer.call(tool, **arguments))
             assert "moody" in said and "the engine does not answer: start it" in said
-        assert answer(peer.call("check_code", code="x = 1"))  # what needs no sandbox works
+        assert answer(peer.call("runs_list")) is not None  # what needs no sandbox works
         down.write_text("broken")  # it opens now, and then runs nothing as long as it lives
         assert "the engine went away" in refusal(peer.call("run_python", code="1"))
         down.unlink()

@@ -250,6 +250,15 @@ def test_what_a_program_leaves_can_be_read(peer: Peer) -> None:
     assert (part["encoding"], base64.b64decode(part["content"])) == ("base64", bytes(range(250, 256)))
 
 
+def test_names_that_a_host_acts_on_are_neither_kept_nor_linked(one: Peer) -> None:
+    result = one.call("run_python", code="for name in ('fine.csv', '.env', 'a;b', '-rf'): open(name, 'w').write('x')")
+    found = answer(result)
+    assert [artifact["name"] for artifact in found["artifacts"]] == ["fine.csv"]
+    assert [refused["name"] for refused in found["rejected_artifacts"]] == ["-rf", ".env", "a;b"]
+    assert all("its name" in refused["reason"] for refused in found["rejected_artifacts"])
+    assert [block.name for block in result.content if isinstance(block, ResourceLink)] == ["fine.csv"]
+
+
 def test_the_template_of_artifacts_is_listed(peer: Peer) -> None:
     [template] = peer.ask(peer.client.list_resource_templates).resource_templates
     assert template.uri_template == "ringfence://artifacts/{run_id}/{name}"

@@ -27,10 +27,10 @@ from ringfence.sandbox.outcome import Status
 
 from tests.attacks.host import Host, descendants
 from tests.conftest import ROOT, require
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 UID_BASE = 0x71000000  # not those of sandboxes that other tests have open in the usual runtime directory
 _PR_SET_CHILD_SUBREAPER = 36
-_PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,9 @@ def probe(sandbox: Sandbox, tries: int = 5) -> int:
 
 
 def main() -> None:
+    # Whoever started the tests may ignore these, as nohup does, and a process that it starts would too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     spec, threads = sys.argv[1], int(sys.argv[2])
     with open_sandbox(spec) as sandbox:
         crew = Crew(sandbox, threads)
@@ -169,19 +172,19 @@ class Busy:
         self._tell("stop")
         line = self._hear()
         assert line.startswith("{"), line + self._complaints()
-        assert self._process.wait(_PATIENCE_SECONDS) == 0, self._complaints()
+        assert self._process.wait(PATIENCE_SECONDS) == 0, self._complaints()
         return Tally(**json.loads(line))
 
     def signal(self, number: int) -> None:
         os.kill(self.pid, number)
 
     def wait(self) -> int:
-        return self._process.wait(_PATIENCE_SECONDS)
+        return self._process.wait(PATIENCE_SECONDS)
 
     def roles(self) -> Mapping[str, list[int]]:
-        """Who is there now: the warden is the supervisor's only child, the zygote is the warden's first, and so on."""
+        """Who is there now: the warden is the supervisor's only child, the zygote one of the warden's, and so on."""
         wardens = children(self.pid)
-        zygotes = [pid for warden in wardens for pid in children(warden)][:1]
+        zygotes = [pid for warden in wardens for pid in children(warden) if comm(pid) == "rf-zygote"][:1]
         below = [pid for zygote in zygotes for pid in children(zygote)]
         inits = [pid for pid in below if comm(pid) == "init"]
         return {
@@ -194,18 +197,17 @@ class Busy:
 
     def await_gone(self, pids: Sequence[int]) -> None:
         """Wait for the end of some of the family; a zygote ends only when orphans of its namespace are reaped."""
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while any(state(pid) not in ("", "Z") for pid in pids):
-            reap_orphans(self._known | {self.pid})
-            assert time.monotonic() < deadline, {pid: (comm(pid), state(pid)) for pid in pids}
-            time.sleep(0.001)
 
-    def assert_family_gone(self, seconds: float = _PATIENCE_SECONDS) -> None:
+        def gone() -> bool:
+            reap_orphans(self._known | {self.pid})
+            return all(state(pid) in ("", "Z") for pid in pids)
+
+        assert wait_until(gone, pause_seconds=0.001), {pid: (comm(pid), state(pid)) for pid in pids}
+
+    def assert_family_gone(self) -> None:
         """Nothing that this process or its orphans started is left. Orphans come to us (see adopting_orphans)."""
-        deadline = time.monotonic() + seconds
-        while (left := self._left()) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert not left, f"survived their supervisor: {left}"
+        gone = wait_until(lambda: not self._left())
+        assert gone, f"survived their supervisor: {self._left()}"
 
     def _left(self) -> Mapping[int, str]:
         """What is below this process, but for what is below the children that it had before."""
@@ -328,9 +330,9 @@ def kill(pids: Sequence[int]) -> None:
             pass  # it ended between the look and the kill, which is one of the moments to try
 
 
-def assert_nothing_left(before: Host, runtime: Path, seconds: float = _PATIENCE_SECONDS) -> None:
+def assert_nothing_left(before: Host, runtime: Path) -> None:
     """No process, group, mount, file or lock that was not there before."""
-    before.assert_same_after(seconds)
+    before.assert_same_after()
     assert os.listdir(runtime) == []
 
 

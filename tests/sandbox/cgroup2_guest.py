@@ -11,18 +11,20 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ringfence.base.errors import SandboxError
+from ringfence.base.errors import LimitError, SandboxError
 from ringfence.sandbox import gauge, open_sandbox
 from ringfence.sandbox.job import Job, Json, Limits
 from ringfence.sandbox.native import cgroup
 from ringfence.sandbox.native.fence import NativeSandbox
 
 from tests.nobody import NOBODY, ROOT, become_nobody
+from tests.patience import PATIENCE_SECONDS
 
 MOUNT = Path("/sys/fs/cgroup")
 DELEGATED = MOUNT / "delegated"
@@ -66,6 +68,47 @@ while time.process_time() < 0.3:
 for _ in range(3):
     os.wait()
 """
+# Attacks: what they did is judged by the groups, from outside. The owner of a delegated group is the job's own user.
+HIDDEN = "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE: none\n" + FAMILY
+BOMB = """
+import os
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+DAEMONS = """
+import os, signal, time
+for number in set(range(1, 65)) - {signal.SIGCHLD}:
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except OSError:
+        pass
+for _ in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.closerange(0, 64)
+            time.sleep(600)
+        os._exit(0)
+"""
+LIFT = """
+import os
+result = []
+for place, _, _ in os.walk("/sys"):
+    result.append(place)
+own = open("/proc/self/cgroup").read().strip().partition("::")[2]
+for mount in ("/sys/fs/cgroup", "/proc/self/root/sys/fs/cgroup", "/proc/1/root/sys/fs/cgroup"):
+    for group in (own, "/delegated", "/delegated/leaf", ""):
+        for name, text in (("cgroup.procs", "0"), ("memory.max", "max"), ("pids.max", "max"), ("cgroup.kill", "1")):
+            try:
+                with open(f"{mount}{group}/{name}", "w") as file:
+                    file.write(text)
+            except OSError:
+                continue
+            result.append(f"{mount}{group}/{name}")
+"""
 LISTEN = "import socket\ns = socket.socket(socket.AF_UNIX)\ns.bind('\\0meeting')\ns.listen()"
 KNOCK = """
 import socket
@@ -84,6 +127,10 @@ JOBS: Mapping[str, tuple[str, Limits]] = {
     "cpu": ("while True: pass", Limits(cpu_seconds=0.5)),
     "quota": (BUSY, Limits(cpus=0.2)),
     "usage": (USAGE, Limits(memory_mb=256)),
+    "hidden": (HIDDEN, Limits(memory_mb=100)),
+    "bomb": (BOMB, Limits(processes=10, wall_seconds=3)),
+    "daemons": (DAEMONS, Limits()),
+    "lift": (LIFT, Limits()),
 }
 
 
@@ -129,7 +176,29 @@ def try_jobs(who: str) -> None:
         with sandbox.open_session() as session:
             listening = session.run(LISTEN).status
             tell(f"{who} meeting", [listening, sandbox.run(Job(code=KNOCK)).result])
+        tell(f"{who} lowered", try_lowering(sandbox))
     tell(f"{who} groups left", groups())
+
+
+def try_lowering(sandbox: NativeSandbox) -> Json:
+    """A cell that may have less memory than the session has in use; the kernel would kill to get there."""
+    with sandbox.open_session(limits=Limits(memory_mb=200)) as session:
+        session.run("hoard = bytearray(100 << 20)")
+        try:
+            session.run("1", limits=Limits(memory_mb=64))
+        except LimitError as e:
+            return [str(e), session.run("len(hoard) >> 20").result]
+    return None
+
+
+def try_dead_groups() -> Json:
+    """What is left in the kernel of the groups of jobs that were the first to read a file."""
+    files = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))[:20]
+    with open_plain(park=0) as sandbox:
+        for file in files:
+            sandbox.run(Job(code=f"open({str(file)!r}, 'rb').read()"))
+    stat = dict(line.split() for line in (MOUNT / "cgroup.stat").read_text().splitlines())
+    return [len(files), int(stat["nr_dying_descendants"])]
 
 
 def kernel_words() -> list[str]:
@@ -196,7 +265,7 @@ def kill_supervisor(who: str, *, warden_too: bool) -> None:
         os.kill(warden, signal.SIGKILL)
     os.kill(supervisor, signal.SIGKILL)
     os.waitpid(supervisor, 0)
-    deadline = time.monotonic() + (2 if warden_too else 20)
+    deadline = time.monotonic() + (2 if warden_too else PATIENCE_SECONDS)
     while groups() and time.monotonic() < deadline:
         time.sleep(0.05)
     after = groups()
@@ -264,6 +333,7 @@ def main() -> None:
         ask_doctor,
         lambda: try_jobs("root"),
         lambda: tell("sweep", try_sweep()),
+        lambda: tell("dead groups", try_dead_groups()),
         lambda: tell("no peaks", try_without_peaks()),
         lambda: kill_supervisor("root", warden_too=False),
         lambda: kill_supervisor("root", warden_too=True),

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 _SECONDS = 120.0
-SLEEP = Job(code="import time\nprint('on', flush=True)\ntime.sleep(120)", limits=Limits(wall_seconds=100))
+# Private engines are started as by `nohup` in a script: they and their containers inherit it, and jobs must not.
+IGNORING = ("sh", "-c", "trap '' INT QUIT HUP; exec \"$@\"", "sh")
+SLEEP = Job(code="import time\nprint('on', flush=True)\ntime.sleep(600)", limits=Limits(wall_seconds=500))
 
 
 @contextmanager
@@ -91,7 +93,7 @@ class Running:
         self._ended: object = None
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
-        assert self._on.wait(60), self._ended
+        assert self._on.wait(_SECONDS), self._ended
 
     def _run(self) -> None:
         try:
@@ -102,7 +104,7 @@ class Running:
 
     def end(self) -> object:
         """The outcome, or the exception."""
-        self._thread.join(60)
+        self._thread.join(_SECONDS)
         assert not self._thread.is_alive(), "it did not end"
         return self._ended
 
@@ -193,7 +195,7 @@ class Private:
 
     def start(self) -> None:
         done = subprocess.run(
-            [engine.SCRIPT, "start", "--state", self._state],
+            [*IGNORING, engine.SCRIPT, "start", "--state", self._state],
             capture_output=True, text=True, check=False, timeout=_SECONDS,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -260,8 +262,8 @@ def podman() -> Iterator[str]:
     address = f"unix://{place}/podman.sock"
     runtime = ["--runtime", "runc"] if shutil.which("runc") else []  # crun does not run everywhere
     service = subprocess.Popen(
-        ["podman", "--root", place / "root", "--runroot", place / "run", "--cgroup-manager", "cgroupfs", *runtime,
-         "system", "service", "--time", "0", address],
+        [*IGNORING, "podman", "--root", place / "root", "--runroot", place / "run", "--cgroup-manager", "cgroupfs",
+         *runtime, "system", "service", "--time", "0", address],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ringfence.sandbox.artifacts import collect
-from ringfence.sandbox.keeping import keep_in
+from ringfence.sandbox.placing import leavings_in
 
 
 def race(work: Path, flip: Callable[[], None], into: Path | None) -> None:
@@ -29,7 +29,8 @@ def race(work: Path, flip: Callable[[], None], into: Path | None) -> None:
         end = time.monotonic() + 1.5
         fd = os.open(work, os.O_RDONLY)
         while time.monotonic() < end:
-            got = collect(fd, keep=keep_in(into), baseline={})
+            with leavings_in(into) as left:
+                got = collect(fd, keep=left.keep, baseline={})
             for a in got.artifacts:
                 data = a.data if a.path is None else Path(a.path).read_bytes()
                 assert data is not None

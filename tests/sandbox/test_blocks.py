@@ -16,6 +16,7 @@ from ringfence.sandbox.job import Limits
 from ringfence.sandbox.native import blocks, cgroup
 
 from tests.conftest import require
+from tests.patience import PATIENCE_SECONDS
 
 DAMAGED = {
     "empty": b"",
@@ -152,7 +153,7 @@ class TestSweeping:
             for place in group.places:
                 (place / "cgroup.procs").write_text(str(left.pid))
             block = blocks.take_block(tmp_path)
-            assert left.wait(10) == -9
+            assert left.wait(PATIENCE_SECONDS) == -9
         assert not any(place.exists() for place in folder.places)
         block.release()
         assert os.listdir(tmp_path) == []

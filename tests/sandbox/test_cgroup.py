@@ -16,6 +16,7 @@ from ringfence.sandbox.native import cgroup
 from ringfence.sandbox.native.cgroup import Hierarchy, find_hierarchy
 
 from tests.conftest import require
+from tests.patience import PATIENCE_SECONDS
 
 # ROOT stands for /sys/fs/cgroup, so that a test can have a tree of its own there.
 V1_OWN = """\
@@ -196,7 +197,7 @@ class TestRealGroups:
         for place in group.places:
             (place / "cgroup.procs").write_text(str(sleeper.pid))
         cgroup.sweep(folder.places)
-        assert sleeper.wait(10) == -9
+        assert sleeper.wait(PATIENCE_SECONDS) == -9
         assert not any(place.exists() for place in folder.places)
         cgroup.sweep(folder.places)  # nothing there is nothing to do
 

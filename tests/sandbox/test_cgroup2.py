@@ -16,8 +16,10 @@ import pytest
 from tests.conftest import ROOT, require
 
 MACHINE = str(ROOT / "scripts" / "cgroup2-vm")
-MACHINE_SECONDS = 270
+MACHINE_SECONDS = 570
 MB = 1 << 20
+
+pytestmark = pytest.mark.timeout(MACHINE_SECONDS + 60)
 
 
 class Told:
@@ -76,10 +78,8 @@ def test_doctor_finds_version_2(told: Told) -> None:
     assert report["isolation"]["memory"] == "cgroup v2, no swap"
 
 
-def test_a_landlock_without_scopes_gives_each_job_a_network_of_its_own(told: Told, who: str) -> None:
-    how = told[f"{who} ok"]["outcome"]["isolation"]
-    version = int(how["landlock"].partition("version ")[2])
-    assert ("of its own" in how["network"]) == (version < 6)
+def test_each_job_has_a_network_of_its_own(told: Told, who: str) -> None:
+    assert "of its own" in told[f"{who} ok"]["outcome"]["isolation"]["network"]
     assert told[f"{who} meeting"] == ["ok", "ConnectionRefusedError"]
 
 
@@ -110,13 +110,44 @@ def test_children_add_up(told: Told, who: str) -> None:
     outcome = told[f"{who} family"]["outcome"]
     assert (outcome["status"], outcome["signal"]) == ("memory_limit", 9)
     assert outcome["usage"]["processes"] > 2
-    assert outcome["usage"]["wall_ms"] < 20_000  # the program waits for its children for a minute
 
 
 def test_the_kernel_killed_each_of_those_groups_as_a_whole(told: Told) -> None:
     killed = [line.split()[2] for line in told["kernel"]]
-    assert len([group for group in killed if group.startswith("/ringfence-")]) == 2
-    assert len([group for group in killed if group.startswith("/delegated/ringfence-")]) == 2
+    assert len([group for group in killed if group.startswith("/ringfence-")]) == 3
+    assert len([group for group in killed if group.startswith("/delegated/ringfence-")]) == 3
+
+
+def test_children_that_cannot_be_read_add_up_too(told: Told, who: str) -> None:
+    assert told[f"{who} hidden"]["outcome"]["status"] == "memory_limit"
+
+
+def test_a_fork_bomb_gets_no_more_than_its_processes(told: Told, who: str) -> None:
+    outcome = told[f"{who} bomb"]["outcome"]
+    assert outcome["status"] in ("timeout", "process_limit")
+    assert outcome["usage"]["processes"] <= 10
+
+
+def test_daemons_go_with_their_job(told: Told, who: str) -> None:
+    assert told[f"{who} daemons"]["outcome"]["status"] == "ok"
+    assert told[f"{who} groups left"] == []  # a group with a process in it cannot be removed
+
+
+def test_a_job_does_not_reach_its_own_group(told: Told, who: str) -> None:
+    outcome = told[f"{who} lift"]["outcome"]
+    assert (outcome["status"], outcome["result"]) == ("ok", [])
+
+
+def test_memory_that_is_in_use_is_not_lowered(told: Told, who: str) -> None:
+    said, kept = told[f"{who} lowered"]
+    assert "less than what is in use" in said
+    assert kept == 100
+
+
+def test_jobs_leave_no_dead_groups(told: Told) -> None:
+    jobs, dead = told["dead groups"]
+    assert jobs == 20
+    assert dead < jobs // 2
 
 
 def test_a_refused_fork_is_a_process_limit(told: Told, who: str) -> None:

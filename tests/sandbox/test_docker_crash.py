@@ -24,6 +24,7 @@ from tests.sandbox.engines import Left, connected
 
 DEATHS = int(os.environ.get("RINGFENCE_CRASHES", "12"))
 SPEC = "docker:profile=plain,park=1"
+SECONDS = 120.0  # for what must come; a busy machine takes its time
 
 # Jobs of several shapes and a session, from two threads; and whatever the sandbox does in the background.
 BUSY = """
@@ -75,7 +76,7 @@ def die(runtime: Path, temp: Path, seconds: float, *, starting: bool) -> bool:
     return was_up
 
 
-@pytest.mark.timeout(60 + 20 * DEATHS)
+@pytest.mark.timeout(300 + 60 * DEATHS)
 def test_killed_at_random_moments(docker_engine: str, runtime: Path, tmp_path: Path) -> None:
     dice = random.Random(20)
     temp = tmp_path / "temp"
@@ -86,9 +87,7 @@ def test_killed_at_random_moments(docker_engine: str, runtime: Path, tmp_path: P
         starting = death % 4 == 3
         assert die(runtime, temp, dice.uniform(0, 0.6 if starting else 2.5), starting=starting) is not starting
         found += len(Left.now(runtime).containers)
-        with open_sandbox("docker:profile=plain,park=0"):
-            pass
-        assert Left.now(runtime) == before, f"after death {death}"
+        _open_until(runtime, before, f"after death {death}")
         assert os.listdir(temp) == []
     assert found > DEATHS / 2, "nobody had a container when it was killed: this showed nothing"
     with open_sandbox(SPEC) as after:
@@ -97,7 +96,7 @@ def test_killed_at_random_moments(docker_engine: str, runtime: Path, tmp_path: P
 
 def test_its_containers_end_without_anybody_opening_one(docker_engine: str, runtime: Path, tmp_path: Path) -> None:
     die(runtime, tmp_path, 1.5, starting=False)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + SECONDS
     with connected() as client:
         while _running(client.api.containers(filters={"label": "ringfence.owner"}), runtime):
             assert time.monotonic() < deadline, "they outlive their owner"
@@ -114,6 +113,17 @@ def test_the_living_are_spared(docker_engine: str, runtime: Path, tmp_path: Path
             assert other.run(Job(code="result = 1")).result == 1
         assert session.run("x + 1").result == 2
         assert living.run(Job(code="result = 3")).result == 3
+
+
+def _open_until(runtime: Path, wanted: Left, when: str) -> None:
+    """An engine that is busy may make a container for a caller who is dead already; the open after that removes it."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        with open_sandbox("docker:profile=plain,park=0"):
+            pass
+        if (left := Left.now(runtime)) == wanted:
+            return
+        assert time.monotonic() < deadline, (when, left)
 
 
 def _running(rows: list[dict[str, dict[str, str]]], runtime: Path) -> list[str]:

@@ -20,8 +20,15 @@ from tests.conftest import require
 from tests.sandbox import engines
 from tests.sandbox.engines import Left, own_runtime_of_module
 
-SMALL = Limits(memory_mb=64, disk_mb=8, processes=16, wall_seconds=20, cpu_seconds=5)
-FORKS = "import os, time\nfor _ in range(40):\n    if not os.fork(): time.sleep(9)\n    time.sleep(0.05)"
+SMALL = Limits(memory_mb=64, disk_mb=8, processes=16, wall_seconds=120, cpu_seconds=20)
+FORKS = "import os, time\nfor _ in range(40):\n    if not os.fork(): time.sleep(99)\n    time.sleep(0.05)"
+SIGNALS = """
+import signal
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+changed = {n for n in signal.valid_signals() if signal.getsignal(n) not in (signal.SIG_DFL, None)}
+assert changed == {signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ}, changed
+assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()
+"""
 TOUCH = "for i in range(0, len(held), 4096): held[i] = 1"
 
 runtime = pytest.fixture(scope="module")(own_runtime_of_module)
@@ -64,6 +71,8 @@ ENDINGS: Mapping[str, tuple[str, Status]] = {
     "fills the disk": ("open('a', 'wb').write(bytes(32 << 20))", "disk_limit"),
     "forks": (FORKS, "process_limit"),
     "leaves orphans": ("import os, time\nfor _ in range(3):\n    if os.fork() == 0: time.sleep(60)\nresult = 1", "ok"),
+    "has its signals": (SIGNALS, "ok"),
+    "quits": ("import os\nos.kill(os.getpid(), 3)", "signal"),
     "wants the network": ("import socket\nsocket.create_connection(('127.0.0.1', 9))", "error"),
 }  # fmt: skip
 

@@ -7,7 +7,8 @@ import gc
 import os
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,8 +17,9 @@ import pytest
 from ringfence import Job, Limits, open_sandbox
 from ringfence.base.errors import SandboxError, SettingsError
 from ringfence.sandbox import Sandbox
-from ringfence.sandbox.docker import create
+from ringfence.sandbox.docker import create, launch
 from ringfence.sandbox.docker.fence import DockerSandbox
+from ringfence.sandbox.docker.image import PYTHON
 
 from tests.cli.command import ringfence
 from tests.sandbox import engines
@@ -27,6 +29,7 @@ from tests.sandbox.engines import SLEEP, Left, Running, containers, own_runtime_
 pytestmark = pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning")
 
 SPEC = "docker:profile=plain,park=1"
+PATIENCE = 120.0  # for what must come; a busy machine takes its time
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +111,7 @@ class TestEngineDies:
             monkeypatch.setenv("DOCKER_HOST", line.address)
             with create({"profile": "plain", "park": "1"}) as sandbox:
                 running = Running(sandbox)
-                assert sandbox.wait_parked(1, 60)
+                assert sandbox.wait_parked(1, PATIENCE)
                 line.cut()
                 assert "engine" in running.error()
                 with pytest.raises(SandboxError, match="DOCKER_HOST"):
@@ -123,7 +126,7 @@ class TestEngineDies:
         with engines.cuttable(docker_engine) as line:
             monkeypatch.setenv("DOCKER_HOST", line.address)
             sandbox = create({"profile": "plain", "park": "1"})
-            assert sandbox.wait_parked(1, 60)
+            assert sandbox.wait_parked(1, PATIENCE)
             line.cut()
             sandbox.close()
             assert containers(runtime, docker_engine)
@@ -209,6 +212,30 @@ class TestImages:
         assert Left.now(runtime) == before
 
 
+class TestSessions:
+    def test_those_that_fail_to_open_leave_nothing(
+        self, before: Left, runtime: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Their containers end before they are ready."""
+        monkeypatch.setattr(launch, "_KEEPER", (PYTHON, "-c", "raise SystemExit('as it must')"))
+        failed = pytest.raises(SandboxError, match=r"ended before it was ready \(as it must\)")
+        descriptors = len(os.listdir("/dev/fd"))
+        with create({"profile": "plain", "park": "0"}) as sandbox:
+            for _ in range(4):
+                with failed:
+                    sandbox.open_session()
+            _await(lambda: Left.now(runtime).containers == (), "containers are left")
+        assert Left.now(runtime) == before
+        assert len(os.listdir("/dev/fd")) == descriptors
+
+
+def _await(holds: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
 class TestContainers:
     def test_a_job_takes_the_container_that_is_half_made(self, sandbox: DockerSandbox) -> None:
         assert "parked" in sandbox.run(Job(code="result = 7")).stages
@@ -224,11 +251,11 @@ class TestContainers:
         monkeypatch.setattr(os, "environ", Changing(os.environ))
         for _ in range(3):  # the first two may find parked ones
             ok(sandbox)
-        assert sandbox.wait_parked(1, 30)
+        assert sandbox.wait_parked(1, PATIENCE)
 
     def test_a_name_that_is_taken(self, sandbox: DockerSandbox, runtime: Path) -> None:
         ok(sandbox)
-        assert sandbox.wait_parked(1, 60)
+        assert sandbox.wait_parked(1, PATIENCE)
         stem, _, number = max(containers(runtime), key=lambda name: int(name.rpartition("-")[2])).rpartition("-")
         with engines.connected() as client:
             image = client.images.get("ringfence-guest").id
@@ -245,7 +272,7 @@ class TestContainers:
 
     def test_a_parked_one_that_was_killed_is_replaced(self, sandbox: DockerSandbox, runtime: Path) -> None:
         for _ in range(3):
-            assert sandbox.wait_parked(1, 60)
+            assert sandbox.wait_parked(1, PATIENCE)
             engines.kill_all(runtime)
             ok(sandbox)
 
@@ -256,7 +283,7 @@ class TestContainers:
         ok(sandbox)
 
     def test_one_that_is_paused_is_stopped_at_the_wall_limit(self, sandbox: DockerSandbox, runtime: Path) -> None:
-        assert sandbox.wait_parked(1, 60)
+        assert sandbox.wait_parked(1, PATIENCE)
         running = Running(sandbox, Job(code=SLEEP.code, limits=Limits(wall_seconds=4)))
         with engines.connected() as client:
             for row in client.api.containers(filters={"label": "ringfence.owner"}):

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from ringfence.sandbox.native import create
 
 from tests.attacks.host import Host, descendants
 from tests.conftest import ROOT
+from tests.patience import PATIENCE_SECONDS, wait_until
 from tests.sandbox.busy import (
     adopting_orphans,
     assert_nothing_left,
@@ -110,13 +110,13 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 NO_NAMESPACES = """
 import os
-from ringfence.sandbox.native import syscalls as sc, warden
+from ringfence.sandbox.native import mounter, syscalls as sc
 def refuse(flags):
     raise OSError(28, "No space left on device")  # what the kernel says at /proc/sys/user/max_user_namespaces
 sc.unshare = refuse
 before, me = len(os.listdir("/proc/self/fd")), os.getpid()
 try:
-    warden._make_user_namespace(0, 0, 1)
+    mounter._make_user_namespace(0, 0, 1)
 except OSError as e:
     assert "namespace" in str(e), e
     assert len(os.listdir("/proc/self/fd")) == before
@@ -134,9 +134,7 @@ class TestWarden:
     ) -> None:
         done = python(UNREAD_ANSWER.format(orders=orders, pause=pause), runtime)
         assert done.returncode == -signal.SIGKILL, done.stderr
-        deadline = time.monotonic() + 10
-        while others(before) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        assert wait_until(lambda: not others(before))
         assert_nothing_left(before, runtime)
 
     def test_a_machine_without_user_namespaces_gets_an_error_and_no_second_warden(self, runtime: Path) -> None:
@@ -157,8 +155,8 @@ class TestWarden:
 
 def python(program: str, runtime: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", program], env=environment(runtime), cwd=ROOT, timeout=30, capture_output=True,
-        text=True, check=False,
+        [sys.executable, "-c", program], env=environment(runtime), cwd=ROOT, capture_output=True,
+        text=True, timeout=PATIENCE_SECONDS, check=False,
     )  # fmt: skip
 
 
@@ -194,13 +192,10 @@ time.sleep(60)
             forked = int(parent.stdout.readline())
             parent.kill()
             parent.wait()
-            deadline = time.monotonic() + 5
-            while others(before) != {forked} and time.monotonic() < deadline:
-                time.sleep(0.01)
+            wait_until(lambda: others(before) == {forked})
             left = others(before)
             kill([*left])
-        while others(before):
-            time.sleep(0.01)
+        assert wait_until(lambda: not others(before))
         assert left == {forked}
         assert_nothing_left(before, runtime)
 

@@ -15,6 +15,7 @@ import pytest
 from ringfence.sandbox.native import init, syscalls as sc
 
 from tests.conftest import require
+from tests.patience import PATIENCE_SECONDS
 
 BASE = 0x400000
 NOBODY = 65534
@@ -167,7 +168,7 @@ os.read(read, 1)
 def field(pid, name):
     rows = open(f"/proc/{pid}/status").read().splitlines()
     return next(row.split(":", 1)[1].split() for row in rows if row.startswith(name + ":"))
-deadline = time.monotonic() + 10
+deadline = time.monotonic() + 60
 def children():
     return open(f"/proc/{first}/task/{first}/children").read().split()
 while len(children()) != 1 and time.monotonic() < deadline:
@@ -195,7 +196,12 @@ def test_it_reaps_orphans_and_takes_all_with_it(tmp_path: Path) -> None:
     program.chmod(0o755)
     env = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
-        [sys.executable, "-c", REAL, str(program)], capture_output=True, text=True, env=env, timeout=60, check=False
+        [sys.executable, "-c", REAL, str(program)],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=2 * PATIENCE_SECONDS,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)

@@ -15,6 +15,8 @@ from ringfence.sandbox.job import Job
 from ringfence.sandbox.native import create
 from ringfence.testing import SandboxSuite
 
+from tests.patience import PATIENCE_SECONDS
+
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
@@ -64,7 +66,7 @@ class TestPlainProfile:
 
     def test_a_parked_child_that_dies_with_its_order_unread_is_replaced(self) -> None:
         with create({"profile": "plain", "park": "1"}) as sandbox:
-            assert sandbox.wait_parked(1, 10)
+            assert sandbox.wait_parked(1, PATIENCE_SECONDS)
             (parked,) = sandbox.parked_pids()
             os.kill(parked, signal.SIGSTOP)
             threading.Timer(0.3, os.kill, (parked, signal.SIGKILL)).start()

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.soak import SLACK_KB
+from bench.soak import SLACK_KB, most_kept
 
 from tests.conftest import ROOT, require
 from tests.sandbox.busy import environment
+from tests.sandbox.wear import CLIENTS
 
 COUNTS = ("descriptors", "threads", "processes", "groups", "mounts", "warden_fds")
 MEMORY = ("supervisor_kb", "zygote_kb", "warden_kb")
@@ -40,5 +41,6 @@ def test_nothing_grows(tmp_path: Path, how: str, runs: str) -> None:
     first, *later = wear(tmp_path, how, "3", runs)
     for sample in later:
         assert {name: sample[name] for name in COUNTS} == {name: first[name] for name in COUNTS}
+        assert sample["kept"] <= most_kept(CLIENTS)
         grown = {name: sample[name] - first[name] for name in MEMORY}
         assert all(kb <= SLACK_KB for kb in grown.values()), grown

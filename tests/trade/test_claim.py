@@ -12,6 +12,8 @@ from hypothesis import given, settings, strategies as st
 
 from ringfence.trade.bars import Bars, Candles
 from ringfence.trade.claim import read_claim
+from ringfence.trade.intents import Intent, write_log
+from ringfence.trade.packed import pack_table
 from ringfence.trade.times import DAY
 
 
@@ -27,16 +29,17 @@ def bars(first_day: int = 0) -> Bars:
     )
 
 
+def points(time: list[int], value: list[float | None]) -> dict[str, object]:
+    return pack_table(len(time), {"time": ("whole", time), "value": ("real", value)})
+
+
 def report(**changes: object) -> dict[str, object]:
     made: dict[str, object] = {
-        "log": [
-            [3, "order", 0, 1, 10.0],
-            [9, "close", 0, 0, *[None] * 3, "market", *[None] * 3, "gtc", *[None] * 5, 1.0],
-        ],
+        "log": write_log([Intent(3, "order", 0, 1, 10.0), Intent(9, "close", portion=1.0)]),
         "claim": {"cash": 99_000.0, "equity": 100_100.5, "fills": 1},
         "start": 1,
         "failing": None,
-        "indicators": [{"name": "sma", "market": 0, "time": [0, DAY], "value": [None, 1.5]}],
+        "indicators": [{"name": "sma", "market": 0, "points": points([0, DAY], [None, 1.5])}],
         "libraries": {"numpy": "2.0"},
         "near": [{"line": 3, "text": "a > b", "seen": 5, "true": 0, "bar": 2, "left": 1.0, "right": 2.0}],
     }
@@ -65,12 +68,12 @@ def test_what_failed_is_told_with_its_bar_or_without_one() -> None:
 
 def test_indicators_of_a_history_before_1970_are_read() -> None:
     early = bars(-8_000)
-    line = {"name": "sma", "market": 0, "time": [early.start, early.end], "value": [1.0, 2.0]}
+    line = {"name": "sma", "market": 0, "points": points([early.start, early.end], [1.0, 2.0])}
     assert len(read_claim(report(indicators=[line]), early).indicators["sma"]) == 2
 
 
 def line(**changes: object) -> list[object]:
-    return [{"name": "x", "market": 0, "time": [0, DAY], "value": [1.0, 2.0]} | changes]
+    return [{"name": "x", "market": 0, "points": points([0, DAY], [1.0, 2.0])} | changes]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,7 @@ def line(**changes: object) -> list[object]:
     [
         {"log": None},
         {"log": {}},
-        {"log": [[3, "order"]] * 60_000},
+        {"log": write_log([Intent(3, "order")] * 60_000)},
         {"claim": None},
         {"claim": {"cash": "1", "equity": 1.0, "fills": 0}},
         {"claim": {"cash": True, "equity": 1.0, "fills": 0}},
@@ -102,12 +105,14 @@ def line(**changes: object) -> list[object]:
         {"near": [[]]},
         {"indicators": [5]},
         {"indicators": line(market=1)},
-        {"indicators": line(time=[0])},
-        {"indicators": line(time=[DAY, 0])},
-        {"indicators": line(time=[0, 0])},
-        {"indicators": line(time=[0, 50 * DAY])},
-        {"indicators": line(time=[-DAY, 0])},
-        {"indicators": line(value=[1.0, "2"])},
+        {"indicators": line(points=None)},
+        {"indicators": line(points=points([0, DAY], [1.0]))},
+        {"indicators": line(points=points([DAY, 0], [1.0, 2.0]))},
+        {"indicators": line(points=points([0, 0], [1.0, 2.0]))},
+        {"indicators": line(points=points([0, 50 * DAY], [1.0, 2.0]))},
+        {"indicators": line(points=points([-DAY, 0], [1.0, 2.0]))},
+        {"indicators": line(points=points([0, DAY], [1.0, float("inf")]))},
+        {"indicators": line(points=points(list(range(20_001)), [1.0] * 20_001))},
         {"indicators": line(name=None)},
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from ringfence.base.errors import InputError
+from ringfence.trade.checked import check_text
 from ringfence.trade.description.code import parameters, to_code
 from ringfence.trade.description.model import (
     Allocation,
@@ -24,7 +25,6 @@ from ringfence.trade.description.model import (
 )
 from ringfence.trade.description.stored import from_json, to_json
 from ringfence.trade.draft import read_draft
-from ringfence.verbs.check import check
 
 from tests.agents.described import descriptions
 
@@ -50,7 +50,7 @@ def test_json_keeps_all_of_it(description: Description) -> None:
 @given(descriptions())
 def test_every_program_is_a_strategy_without_errors(description: Description) -> None:
     code = to_code(description)
-    assert check(code, "described").ok, code
+    assert check_text(code, name="described").ok, code
 
 
 @QUICK

@@ -14,10 +14,10 @@ from ringfence import open_sandbox
 from ringfence.sandbox.job import Job, Limits
 from ringfence.trade.arrow import write_bars
 from ringfence.trade.bars import Bars, Candles
+from ringfence.trade.checked import check_text
 from ringfence.trade.description import Description
 from ringfence.trade.description.code import to_code
 from ringfence.trade.draft import read_draft
-from ringfence.verbs.check import check
 
 from tests.agents.described import SYMBOLS, descriptions
 from tests.trade.prices import make_candles
@@ -62,7 +62,7 @@ def ragged(rows: int) -> Bars:
 def test_every_program_runs_over_few_bars_and_many(tmp_path: Path) -> None:
     programs = []
     for code in dict.fromkeys(to_code(description) for description in drawn(PROGRAMS)):
-        assert check(code, "described").ok, code
+        assert check_text(code, name="described").ok, code
         programs.append((code, read_draft(code, name="described").class_name))
     files = {"programs.json": json.dumps(programs).encode()}
     for name, bars in {"few": ragged(60), "many": ragged(500)}.items():

@@ -16,7 +16,7 @@ from ringfence.sandbox import OnOutput
 from ringfence.sandbox.job import Cancel, Job, Mount
 from ringfence.sandbox.outcome import Failure, Outcome
 from ringfence.store import Store, open_store
-from ringfence.testing.fake import FakeSandbox, outcome
+from ringfence.testing.fake import FakeSandbox, look_at, outcome
 from ringfence.verbs.batch import Conditions, FileResult, Work, run_batch
 from ringfence.verbs.batch.summary import Tally, kind_of
 
@@ -49,6 +49,8 @@ class Threaded(FakeSandbox):
         self._respond = answer
 
     def run(self, job: Job, *, on_output: OnOutput | None = None, cancel: Cancel | None = None) -> Outcome:
+        if job.driver == "text":
+            return look_at(job)
         self.jobs.append(job)
         return self._respond(job)
 

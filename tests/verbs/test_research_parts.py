@@ -12,11 +12,12 @@ from ringfence.base.errors import SettingsError
 from ringfence.evaluators.judging import NotAsked, Question
 from ringfence.markets import load_bars
 from ringfence.trade.draft import read_draft
+from ringfence.trade.fingerprint import fingerprint
 from ringfence.verbs.research.authors import Authors
 from ringfence.verbs.research.bandit import KINDS, Bandit
 from ringfence.verbs.research.final import neighbours, retargeted
 from ringfence.verbs.research.judging import AgentJudge, verdicts_seen
-from ringfence.verbs.research.novelty import fingerprint, overlap
+from ringfence.verbs.research.novelty import overlap
 from ringfence.verbs.research.objective import Aim
 from ringfence.verbs.research.replies import Spent
 from ringfence.verbs.research.request import Budget

@@ -201,9 +201,9 @@ def test_cleansing_leaves_the_bars_and_the_log(sandbox: Sandbox, tmp_path: Path)
     assert found.told is not None, found.text
     assert (found.told.numbers["replaced_bars"], found.told.numbers["flagged_bars"]) == (1, 0)
     assert "2020-02-10" in found.text and "rows dropped" in found.text
-    log = (tmp_path / "out" / "changes.csv").read_text()
-    assert log.count("replaced") == 4
-    assert len((tmp_path / "out" / "cleansed.csv").read_text().splitlines()) == 81
+    kept = tmp_path / "out" / found.outcome.run_id
+    assert (kept / "changes.csv").read_text().count("replaced") == 4
+    assert len((kept / "cleansed.csv").read_text().splitlines()) == 81
 
 
 @pytest.mark.parametrize("name", ["price", "portfolio", "option", "correlation", "ichimoku", "indicator"])

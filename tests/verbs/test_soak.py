@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 
 FIRST = Sample(
     runs=500, seconds=1.0, supervisor_kb=30_000, zygote_kb=300_000, descriptors=34, threads=5, processes=6, groups=12,
-    mounts=48,
+    mounts=48, kept=4,
 )  # fmt: skip
 
 

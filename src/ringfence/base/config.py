@@ -34,6 +34,8 @@ class Settings:
     max_processes: int | None = None
     max_disk_mb: int | None = None
     max_output_bytes: int | None = None
+    max_data_mb: int = 2048
+    max_data_rows: int = 10_000_000
     model: str | None = None
     model_url: str | None = None
     model_key: str | None = field(default=None, repr=False)
@@ -50,6 +52,14 @@ class Settings:
     mcp_session_seconds: float = 900.0
     mcp_artifacts_mb: int = 256
     mcp_artifacts_seconds: float = 3600.0
+    mcp_max_clients: int = 256
+    mcp_max_connections: int = 512
+    mcp_address_connections: int = 128
+    mcp_head_seconds: float = 10.0
+    mcp_body_seconds: float = 30.0
+    mcp_text_kb: int = 256
+    mcp_answer_kb: int = 1024
+    mcp_synthetic_rows: int = 200_000
     mcp_token: str | None = field(default=None, repr=False)
     mcp_hosts: str | None = None
     mcp_data_dir: Path | None = None
@@ -70,8 +80,9 @@ class Settings:
             )
         if settings.max_running < 1:
             raise SettingsError("RINGFENCE_MAX_RUNNING=0 would let no job run: set it to 1 or more")
-        if settings.mcp_max_calls < 1:
-            raise SettingsError("RINGFENCE_MCP_MAX_CALLS=0 would let no tool run: set it to 1 or more")
+        for name in ("mcp_max_calls", "mcp_max_clients", "mcp_max_connections", "mcp_address_connections"):
+            if getattr(settings, name) < 1:
+                raise SettingsError(f"{_PREFIX}{name.upper()}=0 would let nobody call: set it to 1 or more")
         return settings
 
     def home_dir(self, environ: Mapping[str, str]) -> Path:

@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from ringfence.verbs.simulate import DataRequest, Desk, Finding
 
 SIMULATION = "Simulation"
+_PNG = b"\x89PNG\r\n\x1a\n"
 
 Artifacts = Annotated[
     Path | None,
-    typer.Option("--artifacts", metavar="DIR", help="Keep the files that were made.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--artifacts", metavar="DIR", help="Keep the files that were made, in DIR/RUN_ID.", rich_help_panel=OUTPUT
+    ),
 ]
 Plot = Annotated[
     Path | None, typer.Option("--plot", metavar="FILE", help="Write the picture, PNG.", rich_help_panel=OUTPUT)
@@ -158,23 +161,28 @@ def check_seed(seed: int) -> None:
 
 def check_plot(plot: Path | None) -> None:
     """Before the work, and not after it."""
-    if plot is not None and (plot.is_dir() or not plot.parent.is_dir()):
+    if plot is not None and (os.path.isdir(plot) or not os.path.isdir(plot.parent)):
         raise InputError(f"--plot {str(plot)!r} cannot be written: name a file in a directory that exists")
 
 
 def save_plot(outcome: Outcome, plot: Path) -> None:
-    pictures = [artifact for artifact in outcome.artifacts if artifact.mime == "image/png"]
-    if not pictures:
+    named = (_bytes(artifact) for artifact in outcome.artifacts if artifact.mime == "image/png")
+    picture = next((data for data in named if data.startswith(_PNG)), None)  # a name ends as its program likes
+    if picture is None:
         say("there is no picture of this: --plot was left out")
         return
     try:
-        plot.write_bytes(_bytes(pictures[0]))
+        plot.write_bytes(picture)
     except OSError as e:
         raise InputError(f"--plot {str(plot)!r} cannot be written: {e.strerror}; choose another place") from e
 
 
 def tell_files(outcome: Outcome, wish: Wish) -> None:
     """Where the files are that were made; those that nobody asked to keep are gone with the sandbox."""
+    from ringfence.cli.summary import refused
+
+    for line in refused(outcome):
+        say(line)
     if wish.as_json:
         return
     for artifact in outcome.artifacts:

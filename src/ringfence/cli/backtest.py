@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -21,6 +21,8 @@ from ringfence.cli.request import read_program
 from ringfence.cli.terminal import Screen, emit, say
 
 if TYPE_CHECKING:
+    from ringfence.sandbox import Sandbox
+    from ringfence.sandbox.job import Limits
     from ringfence.store import StoredRun
     from ringfence.trade.bars import Bars
     from ringfence.trade.draft import Draft
@@ -50,7 +52,9 @@ Streamed = Annotated[
     ),
 ]
 Png = Annotated[Path | None, _output("--png", metavar="FILE", help="Write a picture of it.")]
-Artifacts = Annotated[Path | None, _output("--artifacts", metavar="DIR", help="Keep the files that a script leaves.")]
+Artifacts = Annotated[
+    Path | None, _output("--artifacts", metavar="DIR", help="Keep the files that a script leaves, in DIR/RUN_ID.")
+]
 AsJson = Annotated[bool, _output("--json", help="Print the Run as JSON, and nothing else.")]
 
 
@@ -80,29 +84,34 @@ def backtest(
     as_json: AsJson = False,
 ) -> int:
     from ringfence.base.config import Settings
+    from ringfence.sandbox import open_sandbox
     from ringfence.sandbox.job import Mount
     from ringfence.trade.draft import parse_parameter
     from ringfence.verbs.backtest import Request
 
     rules = account.rules()
     settings = Settings.from_env(os.environ)
-    draft = _read_draft(file, class_name)
-    parameters = dict(parse_parameter(word, draft) for word in param or [])
-    cache = trading.open_cache(settings)
-    bars, bars_file = trading.load(cache, prices)
-    request = Request(
-        draft=draft, bars=bars, bars_file=bars_file, parameters=parameters, rules=rules, seed=seed,
-        limits=trading.make_limits(timeout, memory), mounts=tuple(Mount.parse(word) for word in mount or []),
-        lookahead=lookahead, streamed=streamed, heal=heal, artifacts_dir=artifacts,
-        secret=trading.read_secret(settings),
-    )  # fmt: skip
-    finished = _run(request, trading.trading_sandbox(backend, draft.dialect, allow_weaker), quiet=as_json)
+    limits, mounts = trading.make_limits(timeout, memory), tuple(Mount.parse(word) for word in mount or [])
+    text, name = read_program(file)
+    with open_sandbox(trading.trading_sandbox(backend, text, allow_weaker)) as sandbox:
+        draft = _read_draft(Given(file, text, name), class_name, sandbox, limits)
+        parameters = dict(parse_parameter(word, draft) for word in param or [])
+        cache = trading.open_cache(settings)
+        bars, bars_file = trading.load(cache, prices)
+        request = Request(
+            draft=draft, bars=bars, bars_file=bars_file, parameters=parameters, rules=rules, seed=seed,
+            limits=limits, mounts=mounts, lookahead=lookahead, streamed=streamed, heal=heal,
+            artifacts_dir=artifacts, secret=trading.read_secret(settings),
+        )  # fmt: skip
+        finished = _run(request, sandbox, quiet=as_json)
     if finished.cut_short:
         say("cancelled: nothing was stored")
         return INTERRUPTED
     finished = _warned(finished, draft, parameters)
     stored = _store(settings.database_url(os.environ), finished, draft)
     _write_reports(stored, draft, bars, report, png)
+    if artifacts is not None:
+        _tell_files(finished)
     return _show(finished, stored, as_json)
 
 
@@ -114,24 +123,31 @@ def _warned(finished: Finished, draft: Draft, parameters: dict[str, Json]) -> Fi
     return replace(finished, run=replace(run, warnings=(*range_warnings(draft, parameters), *run.warnings)))
 
 
-def _read_draft(file: str, class_name: str | None) -> Draft:
-    from ringfence.trade.draft import read_draft
+class Given(NamedTuple):
+    """What was given to be backtested: where it is, what it says, and what it is called."""
 
-    text, name = read_program(file)
+    file: str
+    text: str
+    name: str
+
+
+def _read_draft(given: Given, class_name: str | None, sandbox: Sandbox, limits: Limits) -> Draft:
+    from ringfence.sandbox.texts import read_draft
+
+    name = Path(given.name).stem
     try:
-        return read_draft(text, name=Path(name).stem, class_name=class_name)
+        return read_draft(given.text, name=name, class_name=class_name, sandbox=sandbox, limits=limits)
     except DraftError as e:
-        place = f"{file}, line {e.line}" if e.line else file
+        place = f"{given.file}, line {e.line}" if e.line else given.file
         raise DraftError(f"{place}: {e}", verdict=e.verdict, line=e.line) from e
 
 
-def _run(request: Request, spec: str, *, quiet: bool) -> Finished:
+def _run(request: Request, sandbox: Sandbox, *, quiet: bool) -> Finished:
     from contextlib import nullcontext
 
-    from ringfence.sandbox import open_sandbox
     from ringfence.verbs.backtest import backtest as run_backtest
 
-    with cancelling() as interruption, open_sandbox(spec) as sandbox:
+    with cancelling() as interruption:
         screen = Screen(on_broken=interruption.cancel.set)
         with nullcontext() if quiet else screen.progress(request.limits.wall_seconds):
             return run_backtest(replace(request, cancel=interruption.cancel), sandbox=sandbox)
@@ -163,6 +179,14 @@ def _write_reports(stored: StoredRun, draft: Draft, bars: Bars | None, report: P
             png.write_bytes(summary_png(stored.json, candles=candles))
     except OSError as e:
         raise InputError(f"{e.filename!r} cannot be written: {e.strerror}; choose another place") from e
+
+
+def _tell_files(finished: Finished) -> None:
+    """The Run does not know where they are: it is the same for the same strategy and data, and their place is not."""
+    from ringfence.cli.summary import placed, refused
+
+    for line in (*refused(finished.outcome), *placed(finished.outcome)):
+        say(line)
 
 
 def _show(finished: Finished, stored: StoredRun, as_json: bool) -> int:

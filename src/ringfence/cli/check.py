@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ringfence.cli.options import AsJson
+from ringfence.cli import options
 from ringfence.cli.terminal import clean_line, emit
 
 if TYPE_CHECKING:
+    from ringfence.trade.checked import Checked
     from ringfence.trade.draft import Draft
-    from ringfence.verbs.check import Checked
 
 File = Annotated[str, typer.Argument(metavar="FILE|-", help="The program or a model's reply, or - for standard input.")]
 ClassName = Annotated[
@@ -25,16 +25,28 @@ _STYLES = {"error": "bold red", "warning": "yellow", "info": "dim"}
 
 
 def register(app: typer.Typer, name: str, line: str) -> None:
-    epilog = "Exit code: 0 without errors (there may be warnings), 1 with one, 64 to 68 when FILE cannot be read."
+    epilog = (
+        "Exit code: 0 without errors (there may be warnings), 1 with one, 64 to 68 when FILE cannot be read, "
+        "125 or 126 without a fence."
+    )
     app.command(name, help=line, epilog=epilog)(check)
 
 
-def check(file: File, class_name: ClassName = None, as_json: AsJson = False) -> int:
+def check(
+    file: File,
+    class_name: ClassName = None,
+    backend: options.Backend = "native",
+    allow_weaker: options.AllowWeaker = False,
+    as_json: options.AsJson = False,
+) -> int:
     from ringfence.cli.request import read_program
+    from ringfence.cli.trading import reading_sandbox
+    from ringfence.sandbox import open_sandbox
     from ringfence.verbs.check import check
 
     text, name = read_program(file)
-    checked = check(text, name, class_name)
+    with open_sandbox(reading_sandbox(backend, allow_weaker)) as sandbox:
+        checked = check(text, name, class_name, sandbox=sandbox)
     if as_json:
         emit(sys.stdout, json.dumps(checked.to_json(file), allow_nan=False) + "\n")
     else:

@@ -168,6 +168,7 @@ def install(
     dry_run: DryRun = False,
 ) -> int:
     from ringfence.base.config import Settings
+    from ringfence.mcp.guard import listed
     from ringfence.mcp.install import apply, plan
     from ringfence.mcp.install.clients import Server, find_client
 
@@ -185,7 +186,7 @@ def install(
     server = Server(
         command=(*_own_command(), "mcp", *_serve_words(backend, allow_weaker)),
         url=f"http://{shown}:{port}/mcp" if http else None,
-        token=token or settings.mcp_token,
+        token=token or next(iter(listed(settings.mcp_token or "")), None),  # a client has one
         env=_variables(env or (), known_backend(backend), os.environ),
     )
     entry = None if remove else known.entry(server)

@@ -71,7 +71,7 @@ def open_desk(
     sets = [_load(wish, settings, wish.data), *(_load(wish, settings, (spec,)) for spec in wish.also)]
     with ExitStack() as stack:
         first, *others = [stack.enter_context(open_grounds(bars)) for bars in sets]
-        spec = trading.trading_sandbox(backend, "native", allow_weaker)
+        spec = trading.trading_sandbox(backend, "", allow_weaker)
         sandbox = stack.enter_context(open_sandbox(spec))
         yield Desk(
             wish, store, sandbox, first, tuple(others), authors, interruption, trading.read_secret(settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from contextlib import nullcontext
@@ -72,7 +73,12 @@ Network = Annotated[
 DeviceOption = Annotated[Device, typer.Option("--device", help="The accelerator to ask for.")]
 Artifacts = Annotated[
     Path | None,
-    typer.Option("--artifacts", metavar="DIR", help="Keep the files that the program leaves.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--artifacts",
+        metavar="DIR",
+        help="Keep the files that the program leaves, in DIR/RUN_ID.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 AsJson = Annotated[
     bool,
@@ -151,7 +157,7 @@ def _program(
 
 
 def _directory(path: Path | None) -> Path | None:
-    if path is not None and path.exists() and not path.is_dir():
+    if path is not None and os.path.exists(path) and not os.path.isdir(path):
         raise InputError(f"--artifacts {str(path)!r} is not a directory: name one, or a place to make it")
     return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -140,7 +141,8 @@ def export(
         except OSError as e:
             raise InputError(f"{str(out)!r} cannot be written ({e.strerror}): name another file") from e
         finally:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):  # nothing was made
+                os.unlink(part)
     if count == 0:
         say("no run was exported: none matches" if any((strategy, verdict, symbol, since)) else NO_RUNS)
     elif out is not None:

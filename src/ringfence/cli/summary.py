@@ -39,11 +39,21 @@ def summarise(outcome: Outcome) -> None:
 
 
 def remark(outcome: Outcome) -> None:
-    """One plain sentence for each thing that went wrong or was lost, and nothing else."""
+    """One plain sentence for each thing that went wrong or was lost, and where the files are, if they were kept."""
     if not _told_by_guest(outcome):
         say(f"{outcome.status}: {outcome.reason}" if outcome.reason else outcome.status)
-    for line in _losses(outcome):
+    for line in (*_losses(outcome), *placed(outcome)):
         say(line)
+
+
+def placed(outcome: Outcome) -> list[str]:
+    """The directory of the run's own that its files are in, as a sentence; none if they were not kept."""
+    paths = [artifact.path.removesuffix(f"/{artifact.name}") for artifact in outcome.artifacts if artifact.path]
+    return [f"{len(paths)} artifact{'s are' if paths[1:] else ' is'} in {paths[0]}"] if paths else []
+
+
+def refused(outcome: Outcome) -> list[str]:
+    return [f"artifact {item.name!r} was refused: {item.reason}" for item in outcome.rejected_artifacts]
 
 
 def _told_by_guest(outcome: Outcome) -> bool:
@@ -98,7 +108,7 @@ def _losses(outcome: Outcome) -> list[str]:
     lines = [f"{name} was cut at {cap}: raise --output-bytes to keep more" for name in cut]
     if outcome.truncated.artifacts:
         lines.append("some artifacts were left out: write fewer or smaller files")
-    lines += [f"artifact {item.name!r} was refused: {item.reason}" for item in outcome.rejected_artifacts]
+    lines += refused(outcome)
     if outcome.device.notice:
         lines.append(outcome.device.notice)
     return lines

@@ -190,10 +190,19 @@ def load(cache: Cache, prices: Prices) -> tuple[Bars, Path] | tuple[None, None]:
     return bars, cache.materialise(bars)
 
 
-def trading_sandbox(backend: str, dialect: str, allow_weaker: bool) -> str:
-    """What to open for one backtest: a zygote that has imported what every strategy needs, and no more."""
+def trading_sandbox(backend: str, text: str, allow_weaker: bool) -> str:
+    """What to open for one backtest: a zygote that has imported what such a strategy needs, and no more. A look at the
+    text decides, because it is parsed inside; a wrong guess costs an import."""
+    return _lean_sandbox(backend, "quant" if "backtesting" in text else "strategy", allow_weaker)
+
+
+def reading_sandbox(backend: str, allow_weaker: bool) -> str:
+    """What to open to look at a text and no more."""
+    return _lean_sandbox(backend, "plain", allow_weaker)
+
+
+def _lean_sandbox(backend: str, profile: str, allow_weaker: bool) -> str:
     if ":" in backend or backend not in ("native", "docker"):
         return sandbox_spec(backend, "quant", allow_weaker)
-    profile = "quant" if dialect == "backtesting.py" else "strategy"
     weaker = ",allow_weaker=yes" if allow_weaker else ""
     return f"{backend}:profile={profile},park=0{weaker}"

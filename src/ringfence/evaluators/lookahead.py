@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ringfence.evaluators.case import Case
-from ringfence.evaluators.source import lint
 from ringfence.evaluators.verdict import Kind, Verdict, found, skipped
 from ringfence.trade.run import Evidence, Json, Run
 from ringfence.trade.times import iso
@@ -41,8 +40,8 @@ class LookaheadEvaluator:
 
     def _unchecked(self, case: Case, run: Run, details: dict[str, Json]) -> Verdict:
         """What the text alone says, for want of a better witness."""
-        findings = case.findings or lint(case.draft)
-        smells = [f"line {f.line}: {f.message} ({f.code}): {f.hint}" for f in findings if f.code.startswith(_SMELLS)]
+        smelly = [f for f in case.findings or () if f.code.startswith(_SMELLS)]
+        smells = [f"line {f.line}: {f.message} ({f.code}): {f.hint}" for f in smelly]
         reason = run.lookahead.reason.rstrip(".") or "nobody asked"
         warning = f"look-ahead was not checked ({reason}): backtest it with --lookahead"
         return found(self.name, score=0.0 if smells else _UNCHECKED, errors=smells, warnings=[warning], details=details)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ringfence.evaluators.case import Case
 from ringfence.evaluators.verdict import Kind, Verdict, found, skipped
 from ringfence.evaluators.wanted import Fact, facts, facts_of_words, spelled
-from ringfence.evaluators.written import Written, read_program
+from ringfence.trade.written import Written
 
 _HAIR = 1e-9
 # How programs call what the catalogue calls otherwise.
@@ -58,7 +58,9 @@ class ParametersEvaluator:
         asked = facts(case.description) if case.description is not None else facts_of_words(case.idea)
         if not asked:
             return skipped(self.name, "the words hold no number, ticker or indicator that could be looked for")
-        written = read_program(case.draft, case.run.draft.parameters if case.run is not None else {})
+        written = case.written
+        if written is None:
+            return skipped(self.name, "nobody has looked at the text: check it first")
         errors, warnings, kept = [], [], 0
         for fact in asked:
             missing, doubt = _look(fact, written, case)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import types
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from typing import TypedDict, cast
-
-import numpy as np
+from typing import Any, TypedDict, cast
 
 from ringfence.guest import probe, program
 from ringfence.guest.script import Drive
@@ -23,6 +22,7 @@ from ringfence.trade.arrow import read_bars
 from ringfence.trade.book import Book
 from ringfence.trade.engine import Engine, Indicator, collect_rarely
 from ringfence.trade.intents import write_log
+from ringfence.trade.packed import Kind, pack_table
 from ringfence.trade.run import Costs, FillRules
 from ringfence.trade.series import explain
 from ringfence.trade.strategy import Strategy
@@ -136,8 +136,12 @@ def _walked(engine: ArrayEngine) -> dict[str, object]:
 
 def _line(line: Indicator) -> dict[str, object]:
     step = -(-len(line.values) // _MOST_POINTS) or 1
-    values = np.where(np.isfinite(line.values), line.values, np.nan)[::step]
-    return {"name": line.name, "market": line.market, "time": line.time[::step].tolist(), "value": values.tolist()}
+    values = [value if math.isfinite(value) else None for value in line.values[::step].tolist()]
+    columns: dict[str, tuple[Kind, list[Any]]] = {
+        "time": ("whole", line.time[::step].tolist()),
+        "value": ("real", values),
+    }
+    return {"name": line.name, "market": line.market, "points": pack_table(len(values), columns)}
 
 
 def libraries() -> dict[str, str]:

@@ -10,6 +10,7 @@ from ringfence.guest.script import Drive
 _MODULES = {
     "backtest": "ringfence.guest.backtest",
     "backtesting_py": "ringfence.guest.dialects.backtesting_py",
+    "text": "ringfence.guest.text",
 }
 
 

@@ -16,6 +16,7 @@ from ringfence.guest import values
 
 RESULT_ERROR_EXIT = 70
 _MOST_TEXT = 200_000
+_MOST_REPORTED = 100_000  # characters of a text in a report: the host keeps no more
 _UNSET = object()
 _type_name = type.__dict__["__name__"].__get__  # a metaclass may lie about it
 
@@ -44,8 +45,18 @@ class Ending:
 
     def report(self, result: bytes = b"null") -> bytes:
         """The frame for the host; see `ringfence.sandbox.frames`."""
-        rest = json.dumps({"error": self.error, "exit_code": self.exit_code})
-        return b'{"v":1,"end":"%s","result":%s,%s' % (self.end.encode(), result, rest[1:].encode("utf-8", "replace"))
+        rest = json.dumps({"error": self._short_error(), "exit_code": self.exit_code})
+        return b'{"v":1,"end":"%s","result":%s,%s' % (self.end.encode(), result, rest[1:].encode())
+
+    def _short_error(self) -> dict[str, str | int | None] | None:
+        if self.error is None:
+            return None
+        return {key: _reported(value) if isinstance(value, str) else value for key, value in self.error.items()}
+
+
+def _reported(text: str) -> str:
+    """As much of it as the host keeps, with no half of a character, which the host would refuse."""
+    return text[: _MOST_REPORTED + 1].encode("utf-8", "backslashreplace").decode()
 
 
 def attempt(action: Callable[[], object], path: str) -> Ending:

@@ -34,6 +34,7 @@ class Order(TypedDict):
     cpu_seconds: int | None
     file_bytes: int
     data_bytes: int | None
+    descriptors: int
     processes: int | None
 
 
@@ -67,6 +68,9 @@ def _limit(order: Order) -> None:
         resource.RLIMIT_CPU: order["cpu_seconds"],
         resource.RLIMIT_FSIZE: order["file_bytes"],
         resource.RLIMIT_NPROC: order["processes"],
+        # Not before this process has sent its scratch space: the kernel holds the number of descriptors that one user
+        # has in flight against this limit, and another job of the same user may have many.
+        resource.RLIMIT_NOFILE: order["descriptors"],
     }
     if order["data_bytes"] is not None:
         wanted[resource.RLIMIT_DATA] = _data_in_use() + order["data_bytes"]

@@ -42,7 +42,7 @@ class Stream:
     def begin(self) -> None:
         self._guarded(self._engine.begin)
 
-    def show(self, now: int, moment: int, rows: list[list[float]]) -> list[list[object]]:
+    def show(self, now: int, moment: int, rows: list[list[float]]) -> dict[str, object]:
         """`rows`: instrument, open, high, low, close, volume, whether its day is over. Returns what was asked for."""
         over = {int(row[0]): bool(row[6]) for row in rows}
         self._guarded(lambda: self._engine.show(now, moment, _rows(rows), over), now)
@@ -67,7 +67,7 @@ class Stream:
     def report(self) -> dict[str, object]:
         book = self._engine.book
         return {
-            "log": [],  # the host has it, from what each bar was answered with
+            "log": None,  # the host has it, from what each bar was answered with
             "claim": claim_of(book),
             "start": max(self._engine.start, 0),
             "failing": self._failing,

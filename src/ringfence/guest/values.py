@@ -29,8 +29,11 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-_DUMPS = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
-_INT_LIMIT = 10**4000
+from ringfence.guest import cost
+
+_DUMPS = json.JSONEncoder(allow_nan=False, check_circular=False, separators=(",", ":")).encode
+_INT_LIMIT = 10**cost.MOST_DIGITS
+_REST_BYTES = 1 << 20  # what the host may need for the rest of a report, an error with its traceback at most
 _ATOMS = frozenset({int, str, bool, float, type(None)})
 _LAZY = (types.GeneratorType, map, filter, zip, enumerate, reversed)
 _EMPTY: dict[str, str] = {}
@@ -44,21 +47,25 @@ class ResultError(ValueError):
 
 
 def encode(value: object, *, max_bytes: int = 8 << 20, max_depth: int = 100) -> bytes:
-    """Give `value` as UTF-8 JSON, or raise ResultError."""
+    """Give `value` as JSON in ASCII, or raise ResultError."""
     walk = _Walk(max_bytes, max_depth)
     try:
         raw = _DUMPS(walk.plain(value)).encode()
     except (ResultError, MemoryError):
         raise
-    except UnicodeEncodeError:
-        raise ResultError(
-            "result holds text with a lone surrogate, which is not Unicode: "
-            "clean it with text.encode('utf-8', 'replace').decode()"
-        ) from None
     except Exception as e:  # noqa: BLE001 - not swallowed: what a lying object raised becomes the reason
         walk.refuse(f"a value that raised {_cut(_type_name(type(e)))} when read", "assign plain values", e)
     if len(raw) > max_bytes:
         walk.too_large()
+    try:
+        cost.weigh(raw, spare=cost.SPARE_BYTES - _REST_BYTES)
+    except cost.HalfCharacter:
+        raise ResultError(
+            "result holds text with a lone surrogate, which is not Unicode: "
+            "clean it with text.encode('utf-8', 'replace').decode()"
+        ) from None
+    except cost.TooCostly as e:
+        raise ResultError(f"result cannot be read by the host: {e}; return fewer values, or {_FILE_IT}") from None
     return raw
 
 
@@ -128,7 +135,7 @@ class _Walk:
         if kind is float:
             return value if math.isfinite(value) else None
         if kind is int and not -_INT_LIMIT < value < _INT_LIMIT:
-            self.refuse("a whole number of over 4,000 digits", "pass it as text, or round it")
+            self.refuse(f"a whole number of over {cost.MOST_DIGITS:,} digits", "pass it as text, or round it")
         if kind is str:
             self.room -= len(value)
         return value

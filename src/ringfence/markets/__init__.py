@@ -109,7 +109,9 @@ def load_bars(
         else:
             request = replace(request, start=_history_start(first, timeframe, warmup_bars), end=last)
             bars = _through_cache(spec, request, cache, environ, now_ns)
-        parts.append(fit_timeframe(replace(bars, source=spec.text), timeframe))
+        # Making bars anew checks and hashes them again, so it is done only where it changes something.
+        named = bars if bars.source == spec.text else replace(bars, source=spec.text)
+        parts.append(fit_timeframe(named, timeframe))
     merged = merge(parts)
     return cut(pick(merged, names) if len(specs) > 1 else merged, first, last, warmup_bars)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import re
 import zlib
@@ -20,7 +19,8 @@ import pyarrow.csv
 
 from ringfence.base.errors import DataError
 from ringfence.markets import Request
-from ringfence.markets.files import MOST_BYTES, check_options, read_bytes, symbol_of
+from ringfence.markets.apart import read_apart
+from ringfence.markets.files import ENVIRONMENT, Bounds, check_columns, check_file, check_options, read_bytes, symbol_of
 from ringfence.markets.repair import Place
 from ringfence.markets.stamps import STRING
 from ringfence.markets.table import OPTIONS, find_layout, to_bars
@@ -29,11 +29,13 @@ from ringfence.trade.bars import Bars
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _SEPARATORS = ",;\t|"
+_CHUNK = 1 << 20
+_LONGEST_HEADER = 1 << 20  # characters of its first lines
 _EMPTY = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-", "--"]
 
 
 def create(options: Mapping[str, str]) -> CsvSource:
-    check_options("csv", options, ("path", *OPTIONS))
+    check_options("csv", options, ("path", *OPTIONS, *ENVIRONMENT))
     return CsvSource(options)
 
 
@@ -48,31 +50,32 @@ class Header:
 class CsvSource:
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = options
-        self._path = Path(options["path"])
 
     def load(self, request: Request) -> Bars:
-        text, notes = _decode(read_bytes(self._path), self._path.name)
-        header, frame = _read(text, self._path.name)
-        place = Place(self._path.name, "line", lambda row: _line_of(text, header.skip, row))
-        options = MappingProxyType({**self._options, **request.options})
-        symbol = self._options.get("symbol") or header.symbol or symbol_of(self._path)
-        bars = to_bars(frame, place, replace(request, options=options), symbol)
-        return replace(bars, source=f"csv:{self._path}", notes=(*notes, *bars.notes))
+        check_file(Path(self._options["path"]))
+        return read_apart("csv", self._options, request)
 
     def symbols(self) -> Sequence[str]:
         return self.load(Request(repair=True, timeframe="1d")).symbols
 
 
-def _decode(raw: bytes, name: str) -> tuple[str, list[str]]:
+def read(options: Mapping[str, str], request: Request) -> Bars:
+    """The file's bars, read in this process."""
+    path, bounds = Path(options["path"]), Bounds.of(options)
+    text, notes = _decode(read_bytes(path), path.name, bounds)
+    header, frame = _read(text, path.name)
+    place = Place(path.name, "line", lambda row: _line_of(text, header.skip, row))
+    asked = MappingProxyType({**options, **request.options})
+    symbol = options.get("symbol") or header.symbol or symbol_of(path)
+    return to_bars(frame, place, replace(request, options=asked), symbol=symbol, source=f"csv:{path}", notes=notes)
+
+
+def _decode(raw: bytes, name: str, bounds: Bounds) -> tuple[str, list[str]]:
     """Text, and a note where the encoding had to be guessed."""
     if raw[:2] == b"\x1f\x8b":
-        try:
-            with gzip.open(io.BytesIO(raw)) as packed:
-                raw = packed.read(MOST_BYTES + 1)
-        except (OSError, EOFError, zlib.error) as e:
-            raise DataError(f"{name} is a damaged gzip file ({e}): get it again") from e
-    if len(raw) > MOST_BYTES:
-        raise DataError(f"{name} is larger than {MOST_BYTES >> 30} GB unpacked: keep only the rows you need")
+        raw = _unpack(raw, name, bounds)
+    bounds.check_bytes(len(raw), name)
+    bounds.check_rows(max(raw.count(b"\n"), raw.count(b"\r")) - 1, name)
     if not raw[:65536].strip() and not raw.strip():
         raise DataError(f"{name} is empty: give a file with a header and rows")
     encoding = next((encoding for bom, encoding in _BOMS if raw.startswith(bom)), "utf-8")
@@ -88,6 +91,25 @@ def _decode(raw: bytes, name: str) -> tuple[str, list[str]]:
     return raw.decode("latin-1"), [f"{name} is not UTF-8: read as latin-1"]
 
 
+def _unpack(raw: bytes, name: str, bounds: Bounds) -> bytes:
+    """Piece by piece: a file of kilobytes may claim to be gigabytes, and be it."""
+    left, parts, size = raw, list[bytes](), 0
+    try:
+        while left:
+            member = zlib.decompressobj(wbits=31)
+            while not member.eof:
+                if not left:
+                    raise DataError(f"{name} is a damaged gzip file (it breaks off): get it again")
+                parts.append(member.decompress(left, _CHUNK))
+                left = member.unconsumed_tail or member.unused_data
+                size += len(parts[-1])
+                bounds.check_bytes(size, name)
+            left = member.unused_data.lstrip(b"\0")  # padding
+    except zlib.error as e:
+        raise DataError(f"{name} is a damaged gzip file ({e}): get it again") from e
+    return b"".join(parts)
+
+
 def _read(text: str, name: str) -> tuple[Header, pd.DataFrame]:
     header = _read_header(text, name)
     body = _body(text, header.skip)
@@ -97,6 +119,7 @@ def _read(text: str, name: str) -> tuple[Header, pd.DataFrame]:
     if len(fields) == len(names) + 1 and fields[-1].strip():
         names.insert(0, "")  # an index column whose name was not written
     names += [""] * (len(fields) - len(names))
+    check_columns(len(names), name)
     layout = find_layout(names, name)
     if not first:
         raise DataError(f"{name} has a header and no rows: give a file with prices")
@@ -163,6 +186,7 @@ def _read_header(text: str, name: str) -> Header:
     for number, line in enumerate(_lines(text), 1):
         if not line.strip() or (line.lstrip().startswith("#") and not lines):
             continue
+        check_columns(max(line.count(separator) for separator in _SEPARATORS), name)
         lines.append(line)
         skip = skip or number
         if len(lines) == 3:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ringfence.base.errors import DataError
 from ringfence.markets import Request
-from ringfence.markets.csv import CsvSource
+from ringfence.markets.csv import read
 from ringfence.markets.files import check_options
 from ringfence.markets.shape import merge, within
 from ringfence.trade.bars import Bars, Candles
@@ -100,9 +100,11 @@ class SampleSource:
         if path is None:
             raise DataError(f"sample:{name} is a file of the package {shelf.package}, which is missing: install it")
         adjust = "yes" if shelf.adjust and self._options.get("adjust", "yes") != "no" else "no"
-        bars = CsvSource({"path": str(path), "adjust": adjust, "calendar": shelf.calendar}).load(
+        # A file of an installed package is no stranger's, so it is read here.
+        bars = read(
+            {"path": str(path), "adjust": adjust, "calendar": shelf.calendar},
             # The month's last day is only moved after reading, so that the bounds are applied then.
-            replace(request, symbols=(name,), options={}, start=None, end=None)
+            replace(request, symbols=(name,), options={}, start=None, end=None),
         )
         candles = bars.candles[name]
         if shelf.ends_of_months:

@@ -118,6 +118,8 @@ def within(candles: Candles, start: int | None, end: int | None) -> Candles:
 
 def cut(bars: Bars, start: int | None, end: int | None, warmup_bars: int) -> Bars:
     """Only up to `end`, and before `start` no more than `warmup_bars` bars of history per instrument."""
+    if start is None and end is None and bars.tradable_from is None:
+        return bars
     kept = {}
     for symbol, candles in bars:
         first = 0 if start is None else int(np.searchsorted(candles.time, start, side="left"))

@@ -22,7 +22,7 @@ from ringfence.trade.times import DAY, parse_moment, timeframe_ns
 
 _MODELS = ("gbm", "jump", "regime")
 _STEPS = 16  # prices within a bar, of which it shows the first, the highest, the lowest and the last
-_MOST_ROWS = 10_000_000
+_MOST_ROWS = 2_000_000  # of all symbols together: each takes about 700 bytes while it is made
 _YEAR = 365 * DAY
 
 
@@ -57,6 +57,10 @@ class SyntheticSource:
         if missing and not (len(request.symbols) == 1 and not recipe.symbols):
             raise DataError(f"synthetic:{recipe.model} has no {missing[0]}: name it with ?symbols={missing[0]}")
         names = request.symbols or known
+        if recipe.rows * len(names) > _MOST_ROWS:
+            raise DataError(
+                f"{recipe.rows:,} rows of {len(names):,} symbols are more than {_MOST_ROWS:,} together: ask for fewer"
+            )
         made = {name: within(_make(recipe, name), request.start, request.end) for name in names}
         query = urlencode({k: v for k, v in self._options.items() if k != "model"}, safe=",:")
         return Bars(
@@ -70,6 +74,12 @@ class SyntheticSource:
 
     def symbols(self) -> Sequence[str]:
         return self._recipe.symbols or (self._recipe.model.upper(),)
+
+
+def count_rows(options: Mapping[str, str], symbols: Sequence[str] = ()) -> int:
+    """How many rows would be made, of all instruments together; `symbols` are those asked for beside the options."""
+    recipe = _parse(options)
+    return recipe.rows * max(1, len(recipe.symbols), len(symbols))
 
 
 def _parse(options: Mapping[str, str]) -> Recipe:
@@ -115,11 +125,10 @@ def _make(recipe: Recipe, symbol: str) -> Candles:
     return Candles(time, inside[:, 0], inside.max(axis=1), inside.min(axis=1), inside[:, -1], volume)
 
 
-def _weather(recipe: Recipe, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _weather(recipe: Recipe, rng: np.random.Generator) -> tuple[Floats | np.float64, Floats | np.float64]:
     """Drift and volatility of each step: for regime, calm or rough for about a hundred bars each."""
-    count = recipe.rows * _STEPS
     if recipe.model != "regime":
-        return np.full(count, recipe.drift), np.full(count, recipe.volatility)
+        return np.float64(recipe.drift), np.float64(recipe.volatility)
     rough = np.repeat(np.cumsum(rng.random(recipe.rows) < 0.01) % 2 == 1, _STEPS)
     drift = np.where(rough, -recipe.drift, 2 * recipe.drift)
     return drift, np.where(rough, 2 * recipe.volatility, 0.6 * recipe.volatility)

@@ -86,20 +86,22 @@ def _find_time(plain: Sequence[str]) -> int | None:
     return hits[0] if hits else None
 
 
-def to_bars(frame: pd.DataFrame, place: Place, request: Request, symbol: str) -> Bars:
+def to_bars(
+    frame: pd.DataFrame, place: Place, request: Request, *, symbol: str, source: str, notes: Sequence[str] = ()
+) -> Bars:
     """The table's columns must be named as the file names them; `symbol` is for a table that names none."""
     if not len(frame):
         raise DataError(f"{place.name} has a header and no rows: give a file with prices")
     names = [str(name) for name in frame.columns]
     layout = find_layout(names, place.name)
     frame = frame.set_axis(range(len(names)), axis=1)
-    options, notes = request.options, list[str]()
+    options, told = request.options, list(notes)
     stamps = _stamps(frame, layout, options, place.name)
     groups = _groups(frame, layout, request, symbol, place.name)
     timeframe = _timeframe(stamps, groups, request, place.name)
     columns = [_floats(frame[at]) for at in layout.prices]
     if layout.volume is None:
-        notes.append(f"{place.name} has no volume: it is 0")
+        told.append(f"{place.name} has no volume: it is 0")
     volume = np.zeros(len(frame)) if layout.volume is None else _floats(frame[layout.volume])
     closing = None if layout.adjusted is None else _floats(frame[layout.adjusted])
     adjust = _wants_adjusting(options, closing is not None, place.name)
@@ -112,18 +114,18 @@ def to_bars(frame: pd.DataFrame, place: Place, request: Request, symbol: str) ->
         if adjust and closing is not None:
             rows = _adjusted(rows, closing[at])
         candles[name], mended = mend(name, rows, place) if request.repair else (check(name, rows, place), [])
-        notes += mended
+        told += mended
     if closing is not None and not adjust:
-        notes.append("prices are as in the file, its adjusted close was not used: add ?adjust=yes to use it")
+        told.append("prices are as in the file, its adjusted close was not used: add ?adjust=yes to use it")
     calendar, timezone, note = _calendar(candles, timeframe, options, place.name)
     return Bars(
         candles={name: within(c, request.start, request.end) for name, c in candles.items()},
         timeframe=timeframe,
-        source="",
+        source=source,
         calendar=calendar,
         timezone=timezone,
         adjusted="splits and dividends" if adjust else "unknown",
-        notes=(*notes, *([note] if note else [])),
+        notes=(*told, *([note] if note else [])),
     )
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from ringfence.mcp.shelf import Kept
+from ringfence.mcp.leavings import Left
 from ringfence.sandbox.job import Device
-from ringfence.sandbox.outcome import Outcome, Status
+from ringfence.sandbox.outcome import Status
 
 
 class Answer(BaseModel):
@@ -82,7 +81,9 @@ class OutcomeAnswer(Answer):
     stdout: str
     stderr: str
     truncated: TruncatedAnswer
-    result: JsonValue
+    result: JsonValue = Field(
+        description="Null, too, where it is too large for an answer: `reason` says which artifact it is."
+    )
     error: ErrorAnswer | None
     artifacts: list[ArtifactAnswer]
     rejected_artifacts: list[RejectedAnswer]
@@ -94,11 +95,12 @@ class OutcomeAnswer(Answer):
     stages: dict[str, float] = Field(description="Milliseconds of each stage.")
 
 
-def outcome_values(outcome: Outcome, kept: Mapping[str, Kept]) -> dict[str, JsonValue]:
+def outcome_values(left: Left) -> dict[str, JsonValue]:
     """The fields of an OutcomeAnswer, with where each artifact can be read.
 
     Without halves of characters: a backend may hand them on, and neither the models nor the protocol take them.
     """
+    outcome, kept = left.outcome, left.kept
     values: dict[str, JsonValue] = json.loads(whole(json.dumps(outcome.to_json(), ensure_ascii=False)))
     values["artifacts"] = [
         {

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ringfence.base.errors import DraftError
-from ringfence.mcp.calls import CallerGone, Doing
+from ringfence.markets.cache import Cache
+from ringfence.mcp.calls import Call, CallerGone, Doing
 from ringfence.mcp.fence import WAITING
 from ringfence.mcp.prices import load, open_cache
-from ringfence.sandbox.job import Cancel, Limits
+from ringfence.sandbox.job import Limits
+from ringfence.sandbox.texts import read_draft
 from ringfence.store import RunUsage, StoredRun, open_store
 from ringfence.trade.bars import Bars
-from ringfence.trade.draft import Draft, parse_parameter, range_warnings, read_draft
+from ringfence.trade.draft import Draft, parse_parameter, range_warnings
 from ringfence.trade.run import Costs, FillRules, Json
 from ringfence.verbs.backtest import Finished, Request, backtest
 
@@ -31,38 +32,41 @@ class Stored:
     remarks: tuple[str, ...]  # on parameters outside of their range
 
 
-def run_and_store(desk: Desk, given: BacktestArguments, limits: Limits, cancel: Cancel, doing: Doing) -> Stored:
-    draft = _read_draft(given)
+def run_and_store(desk: Desk, given: BacktestArguments, limits: Limits, call: Call) -> Stored:
+    draft = _read_draft(desk, given, limits, call.doing)
     parameters = _parameters(given, draft)
-    bars, bars_file = _load(desk, given)
-    request = Request(
-        draft=draft,
-        bars=bars,
-        bars_file=bars_file,
-        parameters=parameters,
-        rules=_rules(given),
-        seed=given.seed,
-        limits=limits,
-        lookahead=given.lookahead,
-        streamed=given.streamed,
-        heal=given.heal,
-        secret=desk.secret(),
-        cancel=cancel,
-    )
-    doing.becomes(WAITING)
-    with desk.fence.lease() as sandbox:
-        # It runs once, and again without the future: each time it may have to wait for a place.
-        doing.becomes("waiting for the backtest", f"; each of its runs has {limits.wall_seconds:g} s")
-        finished = backtest(request, sandbox=sandbox)
+    with open_cache(desk) as cache:
+        bars = _load(desk, given, cache)
+        request = Request(
+            draft=draft,
+            bars=bars,
+            bars_file=None if bars is None else cache.materialise(bars),
+            parameters=parameters,
+            rules=_rules(given),
+            seed=given.seed,
+            limits=limits,
+            lookahead=given.lookahead,
+            streamed=given.streamed,
+            heal=given.heal,
+            secret=desk.secret(),
+            cancel=call.cancel,
+        )
+        call.doing.becomes(WAITING)
+        with desk.fence.lease() as sandbox:
+            # It runs once, and again without the future: each time it may have to wait for a place.
+            call.doing.becomes("waiting for the backtest", f"; each of its runs has {limits.wall_seconds:g} s")
+            finished = backtest(request, sandbox=sandbox)
     if finished.cut_short:
         raise CallerGone  # half a backtest, or half a check of one, must not take the place of a whole one in the store
     run = _store(desk.database, finished, draft)
     return Stored(finished=finished, run=run, remarks=range_warnings(draft, parameters))
 
 
-def _read_draft(given: BacktestArguments) -> Draft:
+def _read_draft(desk: Desk, given: BacktestArguments, limits: Limits, doing: Doing) -> Draft:
+    doing.becomes(WAITING)
     try:
-        return read_draft(given.code, name=given.name, class_name=given.class_name)
+        with desk.fence.lease() as sandbox:
+            return read_draft(given.code, name=given.name, class_name=given.class_name, sandbox=sandbox, limits=limits)
     except DraftError as e:
         place = f"line {e.line}: " if e.line else ""
         raise DraftError(f"{place}{e}", verdict=e.verdict, line=e.line) from e
@@ -85,14 +89,13 @@ def _rules(given: BacktestArguments) -> FillRules:
     )
 
 
-def _load(desk: Desk, given: BacktestArguments) -> tuple[Bars, Path] | tuple[None, None]:
+def _load(desk: Desk, given: BacktestArguments, cache: Cache) -> Bars | None:
     if not given.specs:
-        return None, None
-    bars = load(
-        desk, given.specs, symbols=given.symbols, start=given.start, end=given.end, timeframe=given.timeframe,
+        return None
+    return load(
+        desk, cache, given.specs, symbols=given.symbols, start=given.start, end=given.end, timeframe=given.timeframe,
         repair=given.repair,
     )  # fmt: skip
-    return bars, open_cache(desk).materialise(bars)
 
 
 def _store(url: str, finished: Finished, draft: Draft) -> StoredRun:

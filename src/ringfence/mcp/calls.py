@@ -16,7 +16,8 @@ from typing import Generic, Literal, TypeVar
 
 import anyio
 
-from ringfence.base.errors import RefusedError
+from ringfence.mcp.clients import STDIO, Client
+from ringfence.mcp.turns import Turns
 from ringfence.sandbox.job import Cancel
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ class Caller:
     """Whom a call is for. `gone` is set when the connection it came on is lost."""
 
     report: Report
+    client: Client = STDIO
     gone: asyncio.Event | None = None
 
 
@@ -61,25 +63,33 @@ class CallerGone(Exception):
     """Nobody waits for the answer any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the thread of a call has: whose it is, whether anybody still waits for it, and what it says it does."""
+
+    client: Client
+    cancel: Cancel
+    doing: Doing
+
+
 class Calls:
-    """At most `most` calls run at once. `waiting` more wait, in the order in which they came."""
+    """At most `most` calls run at once, and `waiting` more wait."""
 
     def __init__(self, *, most: int, waiting: int) -> None:
-        self._most, self._waiting = most, waiting
-        self._turns = anyio.Semaphore(most, fast_acquire=True)
+        self._turns = Turns(most=most, waiting=waiting)
 
-    async def run(self, caller: Caller, work: Callable[[Cancel, Doing], T], *, first: str) -> T:
-        """`first` is what it does at first, for the report of progress; `work` says what comes then."""
-        if self._turns.value == 0 and self._turns.statistics().tasks_waiting >= self._waiting:
-            raise RefusedError(
-                f"the server is busy: {self._most} calls run and {self._waiting} wait; try again in some seconds"
-            )
-        task, doing = _Task(work), Doing("waiting for other calls")
+    async def run(self, caller: Caller, work: Callable[[Call], T], *, first: str) -> T:
+        """`first` is what it does at first, for the report of progress; `work` says what comes then.
+
+        `work` makes the whole answer: the event loop, which all clients share, only sends it.
+        """
+        self._turns.check_room(caller.client)
+        task, doing = _Task(work, caller.client), Doing("waiting for other calls")
         async with anyio.create_task_group() as group:
             group.start_soon(_tell, caller, doing)
             if caller.gone is not None:
                 group.start_soon(_leave, caller.gone, group.cancel_scope)
-            async with self._turns:
+            async with self._turns.taken(caller.client):
                 doing.becomes(first)
                 await task.run(doing)
             group.cancel_scope.cancel()
@@ -87,8 +97,8 @@ class Calls:
 
 
 class _Task(Generic[T]):
-    def __init__(self, work: Callable[[Cancel, Doing], T]) -> None:
-        self._work = work
+    def __init__(self, work: Callable[[Call], T], client: Client) -> None:
+        self._work, self._client = work, client
         self._answer: list[T] = []
         self._error: BaseException | None = None
 
@@ -110,7 +120,7 @@ class _Task(Generic[T]):
 
     def _body(self, cancel: Cancel, doing: Doing, done: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
         with self:
-            self._answer.append(self._work(cancel, doing))
+            self._answer.append(self._work(Call(self._client, cancel, doing)))
         with contextlib.suppress(RuntimeError):  # the server has ended meanwhile
             loop.call_soon_threadsafe(done.set)
 

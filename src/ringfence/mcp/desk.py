@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,12 @@ from pathlib import Path
 from ringfence.base.config import Settings
 from ringfence.mcp.bounds import Bounds, find_bounds
 from ringfence.mcp.calls import Calls
+from ringfence.mcp.clients import Client
 from ringfence.mcp.fence import Fence
 from ringfence.mcp.sessions import Sessions
 from ringfence.mcp.shelf import Shelf, sweep
+
+_QUICK = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +25,7 @@ class Desk:
     secret: Callable[[], str]  # what the look-ahead check's cuts hang from
     fence: Fence
     calls: Calls
+    quick: Calls  # for what takes no program: it does not wait behind those that do
     shelf: Shelf
     sessions: Sessions
     bounds: Mapping[str, Bounds]  # by preset
@@ -32,6 +37,14 @@ class Desk:
     @property
     def home(self) -> Path:
         return self.settings.home_dir(self.environ)
+
+    async def forget(self, client: Client) -> None:
+        """It is gone, and can never come back as itself."""
+        await asyncio.to_thread(self._forget, client)
+
+    def _forget(self, client: Client) -> None:
+        self.sessions.forget(client)
+        self.shelf.forget(client)
 
     def close(self) -> None:
         self.fence.close()  # first: it ends the cells that the sessions would wait for
@@ -48,6 +61,7 @@ def make_desk(settings: Settings, environ: Mapping[str, str], fence: Fence, secr
         secret=secret,
         fence=fence,
         calls=Calls(most=settings.mcp_max_calls, waiting=settings.mcp_max_waiting),
+        quick=Calls(most=_QUICK, waiting=settings.mcp_max_waiting),
         shelf=Shelf(
             kept,
             most_bytes=settings.mcp_artifacts_mb << 20,

@@ -1,4 +1,9 @@
-"""The one sandbox of a server: opened when first needed, or before that in the background, and again when it failed."""
+"""The one sandbox of a server: opened when first needed, or before that in the background, and again when it is dead.
+
+A SandboxError is the failure of one job, and says nothing of the next. Whether the sandbox as a whole is dead is found
+by giving it the smallest job there is: only if that cannot be run either, the next caller gets a fresh sandbox. So
+nobody can take it away from others, together with their sessions, by a job of their own that cannot be run.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +14,13 @@ from dataclasses import dataclass, field
 
 from ringfence.base.errors import RingfenceError, SandboxError
 from ringfence.sandbox import Sandbox
+from ringfence.sandbox.job import Job, Limits
 
 WAITING = "waiting for a sandbox"  # what a call does until it has its lease
 # For a sandbox that is still getting warm when the server ends, which it may go on with for seconds. Clients wait about
 # 2 s before they kill a server; what is being opened dies with us just as well.
 _PATIENCE_SECONDS = 0.5
+_SMALLEST = Job(code="", limits=Limits(wall_seconds=10, memory_mb=64, disk_mb=1))
 
 
 @dataclass(slots=True)
@@ -23,6 +30,7 @@ class Hold:
     sandbox: Sandbox
     users: int = 0
     retired: bool = False
+    examining: threading.Lock = field(default_factory=threading.Lock)
 
 
 @dataclass(slots=True)
@@ -51,19 +59,19 @@ class Fence:
             warm_up: Callable[[], None] | None = getattr(hold.sandbox, "warm_up", None)
             if warm_up is not None:
                 warm_up()
-        except SandboxError:
-            self.retire(hold)
+        except SandboxError as e:
+            self.failed(hold, e)
         finally:
             self.give_back(hold)
 
     @contextmanager
     def lease(self) -> Iterator[Sandbox]:
-        """The sandbox for one job. After a SandboxError the next job gets a fresh one."""
+        """The sandbox for one job."""
         hold = self.take()
         try:
             yield hold.sandbox
-        except SandboxError:
-            self.retire(hold)
+        except SandboxError as e:
+            self.failed(hold, e)
             raise
         finally:
             self.give_back(hold)
@@ -87,6 +95,14 @@ class Fence:
             if not self._closed:
                 self._current = hold
             return not self._closed
+
+    def failed(self, hold: Hold, error: BaseException) -> None:
+        """A job of it ended so: if the sandbox is dead, no new job gets this one."""
+        if not isinstance(error, SandboxError) or self._closed:
+            return
+        with hold.examining:  # of many that fail at once one asks at a time, and none after it was found dead
+            if not hold.retired and not _is_alive(hold.sandbox):
+                self.retire(hold)
 
     def retire(self, hold: Hold) -> None:
         """No new job gets this one."""
@@ -116,3 +132,11 @@ class Fence:
             waiting.append(closer)
         for thread in waiting:
             thread.join(_PATIENCE_SECONDS if self._warming in waiting else None)
+
+
+def _is_alive(sandbox: Sandbox) -> bool:
+    try:
+        sandbox.run(_SMALLEST)
+    except SandboxError:
+        return False
+    return True

@@ -13,7 +13,6 @@ from ringfence.mcp.text import SERVER, describe, untrusted
 from ringfence.mcp.wording import for_callers
 
 if TYPE_CHECKING:
-    from ringfence.sandbox.outcome import Outcome
     from ringfence.verbs.simulate import Finding
 
 _FAN_POINTS = 61
@@ -104,18 +103,18 @@ class IndicatorAnswer(ComputedAnswer):
 C = TypeVar("C", bound=ComputedAnswer)
 
 
-def computed(kind: type[C], found: Finding, outcome: Outcome, left: Left, told: dict[str, JsonValue]) -> C:
-    """`outcome` is the finding's own, without the raw result: what could be believed of it is in `told`."""
+def computed(kind: type[C], found: Finding, left: Left, told: dict[str, JsonValue]) -> C:
+    """What is left is the finding's own, without the raw result: what could be believed of it is in `told`."""
     source: dict[str, JsonValue] = found.source.to_json()  # type: ignore[assignment]  # our Json is pydantic's
-    return kind.model_validate({**outcome_values(outcome, left.kept), "source": source, "code": found.code, **told})
+    return kind.model_validate({**outcome_values(left), "source": source, "code": found.code, **told})
 
 
-def computed_text(found: Finding, outcome: Outcome, left: Left) -> str:
+def computed_text(found: Finding, left: Left) -> str:
     """The finding's sentences are ours, as every number in them was looked at; those of a failure quote the program."""
     if found.told is not None:
-        return f"{found.text}\n{describe(outcome, left.kept)}"
+        return f"{found.text}\n{describe(left)}"
     said = untrusted({"reason": for_callers(found.text)}, by=SERVER)
-    return f"The computation failed, so there are no numbers to give.\n{said}\n{describe(outcome, left.kept)}"
+    return f"The computation failed, so there are no numbers to give.\n{said}\n{describe(left)}"
 
 
 def interval(found: Finding) -> dict[str, JsonValue] | None:

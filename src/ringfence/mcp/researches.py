@@ -6,7 +6,6 @@ the server was ended. Imports the engine, so it is imported when needed.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -16,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from ringfence.base.errors import AgentError, InputError, RefusedError
 from ringfence.mcp.answers import whole
-from ringfence.mcp.calls import CallerGone
-from ringfence.mcp.prices import allowed, load
-from ringfence.sandbox.job import Cancel, Limits
+from ringfence.mcp.calls import Call, CallerGone
+from ringfence.mcp.leavings import make_file
+from ringfence.mcp.prices import allowed, load, open_cache
+from ringfence.sandbox.job import Limits
 from ringfence.sandbox.outcome import Artifact
 from ringfence.store import open_store
 from ringfence.trade.run import Costs, FillRules, Json
@@ -37,6 +37,7 @@ from ringfence.verbs.research import (
 from ringfence.verbs.research.authors import Authors
 
 if TYPE_CHECKING:
+    from ringfence.mcp.clients import Client
     from ringfence.mcp.desk import Desk
     from ringfence.mcp.shelf import Kept
     from ringfence.mcp.tools.research import ResearchArguments
@@ -56,7 +57,7 @@ def research_and_store(
     given: ResearchArguments,
     research_id: str,
     limits: Limits,
-    cancel: Cancel,
+    call: Call,
     on_progress: Callable[[Progress], None],
 ) -> Researched:
     aim = Aim(objective=given.objective, target=given.target, min_trades=given.min_trades)
@@ -77,10 +78,10 @@ def research_and_store(
         sandbox = stack.enter_context(desk.fence.lease())
         means = Means(
             author=authors.pick(given.idea, first.facts()), sandbox=sandbox, store=store, now=_now,
-            judges=authors.judges, cancel=cancel, on_progress=on_progress,
+            judges=authors.judges, cancel=call.cancel, on_progress=on_progress,
         )  # fmt: skip
         result = _research(request, means, research_id)
-        return _told(desk, given, result, first)
+        return _told(desk, given, call.client, result, first)
 
 
 def _research(request: ResearchRequest, means: Means, research_id: str) -> ResearchResult:
@@ -107,9 +108,11 @@ def _grounds(desk: Desk, given: ResearchArguments, stack: ExitStack) -> list[Gro
     if not given.idea.strip():
         raise InputError("the idea is empty: write for example 'Buy when RSI drops below 30, sell above 70'")
     sets = [(given.specs, given.symbols), *(((spec,), ()) for spec in given.also)]
+    allowed(desk, (*given.specs, *given.also), given.symbols)  # all of them together, before any is made
+    cache = stack.enter_context(open_cache(desk))
     bars = [
         load(
-            desk, specs, symbols=symbols, start=given.start, end=given.end, timeframe=given.timeframe,
+            desk, cache, specs, symbols=symbols, start=given.start, end=given.end, timeframe=given.timeframe,
             repair=given.repair,
         )
         for specs, symbols in sets
@@ -126,7 +129,7 @@ def _spec(desk: Desk, given: ResearchArguments, limits: Limits, grounds: tuple[G
     return {
         **{name: getattr(given, name) for name in same},
         "ideas": None,
-        "data": list(allowed(desk, given.specs)),
+        "data": list(allowed(desk, given.specs, given.symbols)),
         "also": list(allowed(desk, given.also)),
         "symbols": ",".join(given.symbols) or None,
         "model": None,
@@ -136,7 +139,7 @@ def _spec(desk: Desk, given: ResearchArguments, limits: Limits, grounds: tuple[G
     }
 
 
-def _told(desk: Desk, given: ResearchArguments, result: ResearchResult, grounds: Grounds) -> Researched:
+def _told(desk: Desk, given: ResearchArguments, client: Client, result: ResearchResult, grounds: Grounds) -> Researched:
     document = result.to_json()
     left = [_file("research.json", "application/json", json.dumps(document, allow_nan=False))]
     if given.report and result.stored is not None:
@@ -150,7 +153,7 @@ def _told(desk: Desk, given: ResearchArguments, result: ResearchResult, grounds:
     return Researched(
         document=json.loads(whole(json.dumps(document, ensure_ascii=False))),
         advice=_advice(desk, result),
-        kept=desk.shelf.put(result.research_id, left),
+        kept=desk.shelf.put(client, result.research_id, left),
     )
 
 
@@ -165,8 +168,7 @@ def _advice(desk: Desk, result: ResearchResult) -> str | None:
 
 
 def _file(name: str, mime: str, text: str) -> Artifact:
-    data = text.encode("utf-8", "replace")
-    return Artifact(name=name, bytes=len(data), sha256=hashlib.sha256(data).hexdigest(), mime=mime, data=data)
+    return make_file(name, mime, text.encode("utf-8", "replace"))
 
 
 def _now() -> datetime:

@@ -7,15 +7,15 @@ the library turns it into an error of the protocol and logs it on standard error
 
 from __future__ import annotations
 
-import asyncio
 import base64
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     BlobResourceContents,
     CallToolRequestParams,
@@ -34,9 +34,9 @@ from mcp_types import (
     ToolAnnotations,
 )
 
-from ringfence.base.errors import InputError, RingfenceError, SandboxError
+from ringfence.base.errors import InputError, RefusedError, RingfenceError, SandboxError
 from ringfence.mcp.answers import whole
-from ringfence.mcp.calls import Caller, CallerGone
+from ringfence.mcp.calls import Call, Caller, CallerGone
 from ringfence.mcp.desk import Desk
 from ringfence.mcp.shelf import URI
 from ringfence.mcp.tool import Reply, Tool
@@ -44,6 +44,7 @@ from ringfence.mcp.tools import TOOLS
 from ringfence.mcp.tools.artifacts import as_text
 from ringfence.mcp.wording import for_callers
 
+CLIENT = "ringfence.client"  # in a request's scope: who sent it
 GONE = "ringfence.gone"  # in a request's scope: the event that is set when its connection is lost
 _MOST_RESOURCE_BYTES = 8 << 20
 _MOST_LISTED = 200
@@ -56,6 +57,7 @@ INSTRUCTIONS = (
 )
 
 Context = ServerRequestContext[Any, Any]
+T = TypeVar("T")
 
 
 class Face:
@@ -95,24 +97,32 @@ class Face:
         if tool is None:
             known = ", ".join(self._tools)
             raise MCPError(code=INVALID_PARAMS, message=f"there is no tool {params.name!r}: use one of {known}")
+        desk = self._desk
+
+        def work(call: Call) -> CallToolResult:
+            given = tool.read(params.arguments or {}, desk.settings.mcp_text_kb)
+            return _result(tool.work(desk, given, call))
+
         try:
-            reply = await tool.call(self._desk, tool.read(params.arguments or {}), _caller(context))
+            return await (desk.quick if tool.quick else desk.calls).run(_caller(context), work, first=tool.first)
         except RingfenceError as e:
             said = for_callers(str(e), tool.arguments.model_fields)
             if isinstance(e, SandboxError):
-                said = f"the sandbox ({self._desk.fence.backend}) could not run this, and nothing came of it: {said}"
+                said = f"the sandbox ({desk.fence.backend}) could not run this, and nothing came of it: {said}"
             return _refusal(said)
         except CallerGone:
             return _refusal("the caller went away")
-        return _result(reply)
 
-    async def list_resources(self, _: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
-        return ListResourcesResult(
-            resources=[
-                Resource(name=item.name, uri=item.uri, mime_type=item.mime, size=item.bytes, description=_UNTRUSTED)
-                for item in self._desk.shelf.list()[:_MOST_LISTED]
-            ]
-        )
+    async def list_resources(self, context: Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
+        def work(call: Call) -> ListResourcesResult:
+            return ListResourcesResult(
+                resources=[
+                    Resource(name=item.name, uri=item.uri, mime_type=item.mime, size=item.bytes, description=_UNTRUSTED)
+                    for item in self._desk.shelf.list(call.client)[:_MOST_LISTED]
+                ]
+            )
+
+        return await self._look_up(context, work)
 
     async def list_templates(self, _: Context, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
         return ListResourceTemplatesResult(
@@ -126,15 +136,24 @@ class Face:
             ]
         )
 
-    async def read_resource(self, _: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         uri = str(params.uri)
         try:
-            item = self._desk.shelf.find_uri(uri)
-            if item.bytes > _MOST_RESOURCE_BYTES:
-                raise InputError(f"{uri} has {item.bytes} bytes: read it in parts with artifact_read")
-            data = self._desk.shelf.read(item, 0, item.bytes)
+            return await self._look_up(context, lambda call: self._read(call, uri))
         except InputError as e:
             raise MCPError(code=INVALID_PARAMS, message=str(e), data={"uri": uri}) from e
+
+    async def _look_up(self, context: Context, work: Callable[[Call], T]) -> T:
+        try:
+            return await self._desk.quick.run(_caller(context), work, first="the files are looked up")
+        except RefusedError as e:
+            raise MCPError(code=INTERNAL_ERROR, message=str(e)) from e
+
+    def _read(self, call: Call, uri: str) -> ReadResourceResult:
+        item = self._desk.shelf.find_uri(call.client, uri)
+        if item.bytes > _MOST_RESOURCE_BYTES:
+            raise InputError(f"{uri} has {item.bytes} bytes: read it in parts with artifact_read")
+        data = self._desk.shelf.read(item, 0, item.bytes)
         text = as_text(item.mime, data, whole=True)
         if text is not None:
             return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type=item.mime)])
@@ -160,8 +179,9 @@ def make_server(desk: Desk, version: str) -> Server[Any]:
 
 def _caller(context: Context) -> Caller:
     scope = getattr(context.request, "scope", None)
-    gone = scope.get(GONE) if isinstance(scope, dict) else None
-    return Caller(report=context.session.report_progress, gone=gone if isinstance(gone, asyncio.Event) else None)
+    if not isinstance(scope, dict):
+        return Caller(report=context.session.report_progress)
+    return Caller(report=context.session.report_progress, client=scope[CLIENT], gone=scope[GONE])
 
 
 def _result(reply: Reply) -> CallToolResult:

@@ -12,7 +12,7 @@ import secrets
 import shutil
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +20,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from ringfence.base.errors import InputError, StoreError
+from ringfence.mcp.clients import Client
 from ringfence.sandbox.outcome import Artifact
 
 URI = "ringfence://artifacts/"
@@ -42,6 +43,7 @@ class Kept:
 
 @dataclass(slots=True)
 class _Run:
+    client: Client
     kept: dict[str, Kept]
     expires: float
     folder: Path
@@ -63,8 +65,11 @@ class Shelf:
         self._folder: Path | None = None
         self._held: int | None = None
 
-    def put(self, run_id: str, artifacts: Iterable[Artifact]) -> tuple[Kept, ...]:
-        """Keep what a run left. The oldest runs make room; nothing is kept of a run that is larger than the shelf."""
+    def put(self, client: Client, run_id: str, artifacts: Iterable[Artifact]) -> tuple[Kept, ...]:
+        """Keep what a run left. The oldest run of the client that has the most makes room for it.
+
+        Nothing is kept of a run that is larger than the shelf.
+        """
         left = [artifact for artifact in artifacts if artifact.data is not None]
         size = sum(artifact.bytes for artifact in left)
         if not left or size > self._most:
@@ -72,9 +77,9 @@ class Shelf:
         with self._lock:
             self._expire()
             while self._runs and (size + self._bytes() > self._most or len(self._runs) >= _MOST_RUNS):
-                self._drop(next(iter(self._runs)))
+                self._drop(self._find_victim())
             folder = self._open() / secrets.token_hex(8)
-            run = _Run({}, self._clock() + self._seconds, folder)
+            run = _Run(client, {}, self._clock() + self._seconds, folder)
             self._runs[run_id] = run
             try:
                 folder.mkdir(mode=0o700)
@@ -85,18 +90,19 @@ class Shelf:
                 raise StoreError(f"artifacts cannot be kept ({e.strerror}): make room under {self._parent}") from e
             return tuple(run.kept.values())
 
-    def list(self, run_id: str | None = None) -> tuple[Kept, ...]:
-        """Those of one run, or all, the newest run first."""
+    def list(self, client: Client, run_id: str | None = None) -> tuple[Kept, ...]:
+        """The client's own: those of one run, or all, the newest run first."""
         with self._lock:
             self._expire()
             if run_id is not None:
-                return tuple(self._run(run_id).kept.values())
-            return tuple(item for run in reversed(self._runs.values()) for item in run.kept.values())
+                return tuple(self._run(client, run_id).kept.values())
+            mine = [run for run in self._runs.values() if run.client == client]
+            return tuple(item for run in reversed(mine) for item in run.kept.values())
 
-    def find(self, run_id: str, name: str) -> Kept:
+    def find(self, client: Client, run_id: str, name: str) -> Kept:
         with self._lock:
             self._expire()
-            kept = self._run(run_id).kept
+            kept = self._run(client, run_id).kept
             if name not in kept:
                 raise InputError(f"run {run_id!r} left no artifact {name!r}: it left {', '.join(kept)}")
             return kept[name]
@@ -109,15 +115,32 @@ class Shelf:
         except FileNotFoundError:
             raise InputError(f"artifact {item.name!r} has just expired: run the program again") from None
 
-    def find_uri(self, uri: str) -> Kept:
+    def find_uri(self, client: Client, uri: str) -> Kept:
         run_id, slash, name = uri.removeprefix(URI).partition("/")
         if not uri.startswith(URI) or not slash:
             raise InputError(f"{uri!r} is no resource of this server: use {URI}RUN_ID/NAME as a run's answer gives it")
-        return self.find(unquote(run_id), unquote(name))
+        return self.find(client, unquote(run_id), unquote(name))
 
     def tidy(self) -> None:
         with self._lock:
             self._expire()
+
+    def forget(self, client: Client) -> None:
+        """It is gone for good: nobody can ask for its files any more."""
+        with self._lock:
+            for run_id in [run_id for run_id, run in self._runs.items() if run.client == client]:
+                self._drop(run_id)
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A folder that is gone afterwards, and swept like the rest where this server is killed before that."""
+        with self._lock:
+            folder = self._open() / secrets.token_hex(8)
+            folder.mkdir(mode=0o700)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
         with self._lock:
@@ -127,13 +150,22 @@ class Shelf:
                 os.close(self._held)
                 self._folder = self._held = None
 
-    def _run(self, run_id: str) -> _Run:
-        if run_id not in self._runs:
+    def _run(self, client: Client, run_id: str) -> _Run:
+        """Another client's gets the answer of one that there is not."""
+        run = self._runs.get(run_id)
+        if run is None or run.client != client:
             raise InputError(
                 f"no artifacts of run {run_id!r} are kept: it left none, they expired after {self._seconds:g} s, "
                 "or the id is wrong; artifact_list shows those there are"
             )
-        return self._runs[run_id]
+        return run
+
+    def _find_victim(self) -> str:
+        held: Counter[Client] = Counter()
+        for run in self._runs.values():
+            held[run.client] += run.bytes
+        [(most, _)] = held.most_common(1)
+        return next(run_id for run_id, run in self._runs.items() if run.client == most)
 
     def _bytes(self) -> int:
         return sum(run.bytes for run in self._runs.values())

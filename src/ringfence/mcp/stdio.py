@@ -8,6 +8,7 @@ Input is read by a daemon thread: the library's own reader could not be stopped 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import select
 import signal
@@ -21,7 +22,9 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
 from ringfence.mcp.desk import Desk
+from ringfence.mcp.json_shape import MOST_DEPTH, MOST_VALUES, find_excess
 
+_LOG = logging.getLogger(__name__)
 _MOST_LINE_BYTES = 32 << 20
 _CHUNK = 1 << 16
 _TIDY_SECONDS = 60.0
@@ -66,7 +69,7 @@ async def tidy(desk: Desk) -> None:
     """Expired artifacts go away even when nobody asks for any."""
     while True:
         await anyio.sleep(_TIDY_SECONDS)
-        desk.shelf.tidy()
+        await asyncio.to_thread(desk.shelf.tidy)
 
 
 class Lines:
@@ -88,7 +91,7 @@ class Lines:
             *ends, rest = piece.split(b"\n")
             for end in ends:
                 line, held = bytes(held + end), bytearray()
-                if line.strip():
+                if line.strip() and _is_small(line):
                     self._room.acquire()
                     self._put(line.decode("utf-8", "replace"))
             held += rest
@@ -104,6 +107,14 @@ class Lines:
         while (line := await self._queue.get()) is not None:
             self._room.release()
             yield line
+
+
+def _is_small(line: bytes) -> bool:
+    """Whether it is small once it is read. What is not gets no answer, like any line that is no message."""
+    wrong = find_excess(line, depth=MOST_DEPTH, values=MOST_VALUES)
+    if wrong is not None:
+        _LOG.warning("a line of %d bytes was not taken: %s", len(line), wrong)
+    return wrong is None
 
 
 def watch_parent(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:

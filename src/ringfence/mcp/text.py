@@ -11,6 +11,7 @@ import re
 import secrets
 from collections.abc import Mapping
 
+from ringfence.mcp.leavings import Left
 from ringfence.mcp.shelf import Kept
 from ringfence.sandbox.outcome import Artifact, Outcome
 
@@ -47,14 +48,17 @@ def untrusted(parts: Mapping[str, str], *, by: str = PROGRAM, most: int = _MOST_
     return "\n".join([warning, *said]) if said else ""
 
 
-def describe(outcome: Outcome, kept: Mapping[str, Kept]) -> str:
+def describe(left: Left) -> str:
     """What happened, what it used, what was lost; then the program's own words."""
+    outcome, kept = left.outcome, left.kept
     lines = [f"{outcome.status} on the {outcome.backend} backend, sandbox run {outcome.run_id}. {_usage(outcome)}"]
     if outcome.status not in ("ok", "error", "exit"):
         lines.append(one_line(outcome.reason))  # ours: no word of it is the program's
     if outcome.exit_code:
         lines.append(f"exit code {outcome.exit_code}")
     lines += _losses(outcome, kept)
+    if left.moved is not None:
+        lines.append(left.moved)
     own = {"stdout": outcome.stdout, "stderr": outcome.stderr}
     if outcome.error is not None and not (outcome.error.traceback and outcome.error.traceback in outcome.stderr):
         where = "" if outcome.error.line is None else f" (line {outcome.error.line})"

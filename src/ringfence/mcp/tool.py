@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -11,11 +11,17 @@ from typing import Any, Literal
 from mcp_types import ContentBlock
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from ringfence.base.errors import InputError
+from ringfence.base.errors import InputError, SourceTooLarge
 from ringfence.mcp.answers import Answer
 from ringfence.mcp.bounds import SPELLED, Bounds
-from ringfence.mcp.calls import Caller
+from ringfence.mcp.calls import Call
 from ringfence.mcp.desk import Desk
+from ringfence.mcp.json_shape import MOST_DEPTH, MOST_VALUES, find_excess
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Marks an argument that is a text to read or to run: it has a size of its own, below that of a message."""
 
 
 class Arguments(BaseModel):
@@ -48,17 +54,29 @@ class Tool:
     description: str
     arguments: type[Arguments]
     answer: type[Answer]
-    call: Callable[[Desk, Any, Caller], Awaitable[Reply]]  # the arguments are of the type above
+    work: Callable[[Desk, Any, Call], Reply]  # in a thread; the arguments are of the type above
+    first: str  # what it does at first, for the report of progress
+    quick: bool = False  # it runs no program, and need not wait for those that do
     preset: Literal["chat", "backtest"] | None = None  # whose limits its arguments may lower
     read_only: bool = False
     idempotent: bool = False
     open_world: bool = False
 
-    def read(self, given: object) -> Arguments:
+    def read(self, given: object, most_text_kb: int) -> Arguments:
         try:
-            return self.arguments.model_validate(given)
+            read = self.arguments.model_validate(given)
         except ValidationError as e:
             raise InputError(f"{self.name} was not called right: {_explain(e, self.arguments)}") from None
+        for name, about in self.arguments.model_fields.items():
+            value = getattr(read, name)
+            if any(isinstance(mark, Text) for mark in about.metadata) and isinstance(value, str):
+                size = len(value.encode("utf-8", "replace"))
+                if size > most_text_kb << 10:
+                    raise SourceTooLarge(
+                        f"{name} has {size:,} bytes, and this server takes {most_text_kb << 10:,}: send less, "
+                        "or set RINGFENCE_MCP_TEXT_KB where the server is started"
+                    )
+        return read
 
     def input_schema(self, bounds: Bounds | None) -> dict[str, object]:
         """With each limit's default and maximum as this server has them."""
@@ -79,9 +97,11 @@ def reading(
     description: str,
     arguments: type[Arguments],
     answer: type[Answer],
-    call: Callable[[Desk, Any, Caller], Awaitable[Reply]],
+    work: Callable[[Desk, Any, Call], Reply],
     *,
+    first: str,
     preset: Literal["chat", "backtest"] | None = None,
+    quick: bool = False,
     open_world: bool = False,
 ) -> Tool:
     """A tool that changes nothing: a client may call it again at will."""
@@ -91,7 +111,9 @@ def reading(
         description=description,
         arguments=arguments,
         answer=answer,
-        call=call,
+        work=work,
+        first=first,
+        quick=quick,
         preset=preset,
         read_only=True,
         idempotent=True,
@@ -110,6 +132,8 @@ def _is_quoted(model: type[BaseModel], name: object, value: object) -> bool:
 
 
 def _parsed(value: str) -> object:
+    if find_excess(value.encode("utf-8", "replace"), depth=MOST_DEPTH, values=MOST_VALUES) is not None:
+        return value
     try:
         return json.loads(value)
     except (ValueError, RecursionError):

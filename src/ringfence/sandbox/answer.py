@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 
 from ringfence.sandbox.artifacts import Collected
@@ -17,6 +16,7 @@ _MS = 1000.0
 
 def answer(
     *,
+    run_id: str,
     stdout: Heard,
     stderr: Heard,
     evidence: Evidence,
@@ -30,7 +30,7 @@ def answer(
     stages: Mapping[str, float],
 ) -> Outcome:
     return Outcome(
-        run_id=secrets.token_hex(8),
+        run_id=run_id,
         status=verdict.status,
         reason=verdict.reason,
         exit_code=verdict.exit_code,
@@ -51,10 +51,12 @@ def answer(
     )
 
 
-def never_ran(*, limits: Limits, backend: str, isolation: Mapping[str, str], device: DeviceReport) -> Outcome:
+def never_ran(
+    *, run_id: str, limits: Limits, backend: str, isolation: Mapping[str, str], device: DeviceReport
+) -> Outcome:
     """The Outcome of what was cancelled before it began."""
     return Outcome(
-        run_id=secrets.token_hex(8),
+        run_id=run_id,
         status="cancelled",
         reason="cancelled by the caller before it began",
         exit_code=None,

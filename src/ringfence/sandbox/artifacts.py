@@ -5,8 +5,10 @@ path: each step opens one name relative to a directory that is already open, fol
 before it opens (a fifo or a device must not be opened at all) and looks again at what it got. A walk
 holds one descriptor per level, and depth, entries, names, files and bytes are all capped.
 
-A file whose Stamp is in the baseline is not collected. The clock behind mtime may tick only every few
-milliseconds, so whoever puts files in before a run should give them an mtime in the past.
+A file whose Stamp is in the baseline is not collected, whatever its name. The clock behind mtime may tick only every
+few milliseconds, so whoever puts files in before a run should give them an mtime in the past. The names of all other
+files are judged by the rule in `names`; a folder of an unfit name is refused as a whole, unless the baseline has files
+in it.
 """
 
 from __future__ import annotations
@@ -14,13 +16,13 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 
 from ringfence.sandbox.keeping import Keep, Unfit, Write
+from ringfence.sandbox.names import MOST_CHARACTERS, Names, fault, shown
 from ringfence.sandbox.outcome import Artifact, RejectedArtifact
 
 MAX_DEPTH = 32
@@ -29,8 +31,6 @@ MAX_REJECTED = 200
 _CHUNK = 1 << 20
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _ENTER = _LOOK | os.O_DIRECTORY
-# Control, invisible and direction-changing characters, and line ends: a name is shown to people and models.
-_UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _KINDS = {
     stat.S_IFLNK: "a symbolic link",
     stat.S_IFIFO: "a fifo",
@@ -75,12 +75,12 @@ class _Rejected(Exception):
 
     def __init__(self, name: str, reason: str, *, capped: bool = False) -> None:
         super().__init__(reason)
-        self.name, self.reason, self.capped = name, reason, capped
+        self.name, self.reason, self.capped = shown(name), reason, capped
 
 
 def stamps(work_fd: int) -> Mapping[str, Stamp]:
     """The regular files under `work_fd`, to be the baseline of a later `collect`."""
-    return {found.name: found.stamp for found in _walk(work_fd) if isinstance(found, _File)}
+    return {found.name: found.stamp for found in _walk(work_fd, lambda _: True) if isinstance(found, _File)}
 
 
 def collect(
@@ -93,7 +93,8 @@ def collect(
 ) -> Collected:
     """Take the new and changed files under `work_fd`, each as `keep` keeps it."""
     taken = _Taken(keep, max_count, max_bytes)
-    for found in _walk(work_fd):
+    known = {name[:i] for name in baseline for i, letter in enumerate(name) if letter == "/"}
+    for found in _walk(work_fd, known.__contains__):
         if isinstance(found, _Rejected):
             taken.reject(found)
         elif baseline.get(found.name) != found.stamp:
@@ -120,7 +121,8 @@ class _Level:
     names: Iterator[bytes]
 
 
-def _walk(work_fd: int) -> Iterator[_File | _Rejected]:
+def _walk(work_fd: int, is_known: Callable[[str], bool]) -> Iterator[_File | _Rejected]:
+    """Every file, and what is left out. A folder that is not known is entered only if its name is fit."""
     top = os.fstat(work_fd)
     room = MAX_ENTRIES
     levels: list[_Level] = []
@@ -145,7 +147,7 @@ def _walk(work_fd: int) -> Iterator[_File | _Rejected]:
                     continue
                 found = _look(level.fd, raw, level.name, top.st_dev)
                 if found is None or stat.S_ISDIR(found.seen.st_mode):
-                    goal = _shallow(found, len(levels))
+                    goal = _enterable(found, len(levels), is_known)
                 else:
                     yield found
             except _Rejected as e:
@@ -156,8 +158,12 @@ def _walk(work_fd: int) -> Iterator[_File | _Rejected]:
             os.close(level.fd)
 
 
-def _shallow(folder: _File | None, depth: int) -> _File | None:
-    if folder is not None and depth >= MAX_DEPTH:
+def _enterable(folder: _File | None, depth: int, is_known: Callable[[str], bool]) -> _File | None:
+    if folder is None:
+        return None
+    if not is_known(folder.name) and (wrong := fault(folder.name.rpartition("/")[2])):
+        raise _Rejected(folder.name, wrong)
+    if depth >= MAX_DEPTH:
         raise _Rejected(folder.name, f"deeper than {MAX_DEPTH} levels", capped=True)
     return folder
 
@@ -169,36 +175,27 @@ def _names(fd: int, most: int) -> list[bytes]:
 
 def _look(folder: int, raw: bytes, prefix: str, device: int) -> _File | None:
     """The file or directory of that name, None if it is a mount, which the program did not make."""
-    shown = _shown(f"{prefix}/" if prefix else "", raw)
+    name = (f"{prefix}/" if prefix else "") + raw.decode("utf-8", "backslashreplace")
     try:
         seen = os.stat(raw, dir_fd=folder, follow_symlinks=False)
     except OSError as e:
-        raise _Rejected(shown, f"cannot be looked at ({e.strerror})") from e
+        raise _Rejected(name, f"cannot be looked at ({e.strerror})") from e
     kind = stat.S_IFMT(seen.st_mode)
     if kind not in (stat.S_IFREG, stat.S_IFDIR):
-        raise _Rejected(shown, _KINDS.get(kind, "not a regular file"))
-    component = safe_name(raw)
-    name = f"{prefix}/{component}" if prefix else component
-    if component is None or name is None or len(name) > 1000:
-        raise _Rejected(shown, "an unsafe or overlong name")
+        raise _Rejected(name, _KINDS.get(kind, "not a regular file"))
+    if not _is_text(raw):
+        raise _Rejected(name, "its name is not UTF-8: rename it")
+    if len(name) > MOST_CHARACTERS:
+        raise _Rejected(name, f"its path is longer than {MOST_CHARACTERS} characters: shorten it")
     return _File(folder, raw, name, seen) if seen.st_dev == device else None
 
 
-def safe_name(raw: bytes) -> str | None:
-    """One component of a path as text, or None if it is not fit to be a name on the host."""
+def _is_text(raw: bytes) -> bool:
     try:
-        text = raw.decode()
+        raw.decode()
     except UnicodeDecodeError:
-        return None
-    if text in ("", ".", "..") or "/" in text or "\\" in text or len(raw) > 255:  # a separator elsewhere
-        return None
-    return None if any(unicodedata.category(c) in _UNSAFE_CATEGORIES for c in text) else text
-
-
-def _shown(prefix: str, raw: bytes) -> str:
-    text = prefix + raw.decode("utf-8", "backslashreplace")
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return safe if len(safe) <= 300 else safe[:299] + "…"
+        return False
+    return True
 
 
 def _open(file: _File, flags: int) -> int:
@@ -225,6 +222,7 @@ class _Taken:
     keep: Keep
     max_count: int
     room: int
+    names: Names = field(default_factory=Names)
     artifacts: list[Artifact] = field(default_factory=list)
     rejected: list[RejectedArtifact] = field(default_factory=list)
     truncated: bool = False
@@ -240,6 +238,8 @@ class _Taken:
         if len(self.artifacts) >= self.max_count:
             raise _Rejected(file.name, f"over the limit of {self.max_count} artifacts", capped=True)
         self.check(file, file.seen)
+        if wrong := self.names.claim(file.name):
+            raise _Rejected(file.name, wrong)
         fd = _open(file, _LOOK)
         try:
             before = os.fstat(fd)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ringfence.sandbox.frames import Sealed
+
 Kill = Literal["timeout", "cpu_limit", "memory_limit", "output_limit", "disk_limit", "cancelled"]
 
 
@@ -46,6 +48,7 @@ class Census:
     memory_bytes: int = 0  # anonymous; a page that n processes share counts as 1/n in each
     shared_bytes: int = 0  # in files in memory, the scratch space among them
     cpu_seconds: float = 0.0
+    hidden: bool = False  # a living process does not let its memory be read, so nobody knows what it has
 
     def highest(self, other: Census) -> Census:
         return Census(
@@ -53,6 +56,7 @@ class Census:
             max(self.memory_bytes, other.memory_bytes),
             max(self.shared_bytes, other.shared_bytes),
             max(self.cpu_seconds, other.cpu_seconds),
+            self.hidden or other.hidden,
         )
 
 
@@ -62,8 +66,8 @@ class Evidence:
 
     exit: Exit | None  # None while a session lives
     killed: Kill | None
-    report: bytes | None
-    report_damaged: bool
+    report: Sealed | None
+    damage: str | None  # what is wrong with what came instead of one report
     wall_seconds: float
     disk_full: bool
     peak: Census  # what the program itself used, where no control group counts it

@@ -1,20 +1,20 @@
 """Reading what the guest says: bytes from a hostile process, never trusted.
 
-Every way these bytes can be wrong ends in FrameError. Depth and the length of numbers are checked on the
-bytes before the parser sees them, so that neither its stack nor its time is the guest's to spend.
+Every way these bytes can be wrong ends in FrameError. Depth, the length of numbers and the memory that the values will
+take are found from the bytes before the parser sees them (see `ringfence.guest.cost`), so that neither the stack nor
+the time nor the memory of the host is the guest's to spend.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
-from array import array
-from collections.abc import Mapping
+import mmap
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Literal, NoReturn, TypeGuard, get_args
 
+from ringfence.guest.cost import Cost, TooCostly, weigh
 from ringfence.sandbox.job import Json
 from ringfence.sandbox.outcome import Failure
 
@@ -23,12 +23,8 @@ End = Literal["ok", "error", "exit"]
 _REPORT_KEYS = frozenset({"v", "end", "result", "error", "exit_code"})
 _ERROR_KEYS = frozenset({"type", "message", "line", "traceback"})
 _MOST_CHARACTERS = {"type": 200, "message": 10_000, "traceback": 100_000}
-
-_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # +1 and -1 as signed bytes
-# The look-behind keeps the search linear on many runs of digits that are each just short enough.
-_LONG_NUMBER = re.compile(rb"(?<![0-9])[0-9]{4301}")
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_LARGE_BYTES = 1 << 17
+_HOLDERS = frozenset({dict, list})
 
 
 class FrameError(ValueError):
@@ -45,39 +41,75 @@ class Report:
     exit_code: int
 
 
-def parse_json(raw: bytes, *, max_depth: int = 110) -> Json:
-    """Parse strict JSON: no NaN, no infinity, no duplicate key, no lone surrogate, nothing deep or endless."""
-    outside = _outside_strings(raw)
-    steps = array("b", outside.translate(_STEPS, _NOT_BRACKETS))
-    if max(accumulate(steps), default=0) > max_depth:
-        raise FrameError(f"JSON is nested deeper than {max_depth} levels")
-    if _LONG_NUMBER.search(outside):
-        raise FrameError("JSON holds a number of over 4,300 digits")
+Body = bytearray | mmap.mmap
+
+
+def new_body(size: int) -> Body:
+    """Room for so many bytes. Large ones lie outside the heap, where what is freed may stay a hole for good."""
+    return bytearray(size) if size <= _LARGE_BYTES else mmap.mmap(-1, size)
+
+
+def free(body: Body) -> None:
+    if isinstance(body, mmap.mmap):
+        body.close()
+    else:
+        body.clear()
+
+
+class Sealed:
+    """JSON bytes that were counted and found cheap enough to read. Reading uses them up: they are freed before the
+    values are made, so that no more than the text and the values are there at once."""
+
+    __slots__ = ("_body", "_cost")
+
+    def __init__(self, body: Body, cost: Cost) -> None:
+        self._body, self._cost = body, cost
+
+    def open(self) -> Json:
+        text = str(self._body, "ascii")
+        free(self._body)
+        try:
+            value: Json = (_CAREFUL if self._cost.may_overflow else _DECODER).decode(text)
+        except FrameError:
+            raise
+        except ValueError as e:
+            raise FrameError(f"not JSON: {e}") from None  # the cause would keep the whole text
+        if _count_entries(value) != self._cost.entries:
+            raise FrameError("JSON holds a key twice in one object")
+        return value
+
+
+def seal(raw: bytes, *, max_depth: int = 110) -> Sealed:
     try:
-        value: Json = json.loads(
-            raw.decode(), object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite, parse_int=int
-        )
-        if _SURROGATE.search(raw):
-            json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeError as e:
-        raise FrameError("JSON is not valid Unicode text") from e
-    except FrameError:
-        raise
-    except ValueError as e:
-        raise FrameError(f"not JSON: {e}") from e
-    return value
+        return Sealed(bytearray(raw), weigh(raw, max_depth=max_depth))
+    except TooCostly as e:
+        raise FrameError(str(e)) from None
 
 
-def _outside_strings(raw: bytes) -> bytes:
-    """The bytes that are in no string. Exact up to the first syntax error, where the parser stops too."""
-    return b"".join(raw.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
+def parse_json(raw: bytes, *, max_depth: int = 110) -> Json:
+    """Parse strict JSON in ASCII: no NaN, no infinity, no duplicate key, no lone surrogate, nothing deep, endless or
+    far larger in memory than it is as text."""
+    return seal(raw, max_depth=max_depth).open()
 
 
-def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise FrameError("JSON holds a key twice in one object")
-    return made
+def _count_entries(value: Json) -> int:
+    """How many entries all objects have together, level by level."""
+    found = 0
+    level: list[Json] = [value]
+    while level:
+        below: list[Json] = []
+        for holder in level:
+            if type(holder) is dict:
+                found += len(holder)
+                values: Iterable[Json] = holder.values()
+            elif type(holder) is list:
+                values = holder
+            else:
+                continue
+            if not _HOLDERS.isdisjoint(map(type, values)):
+                below += [v for v in values if type(v) in _HOLDERS]
+        level = below
+    return found
 
 
 def _constant(name: str) -> NoReturn:
@@ -91,9 +123,17 @@ def _finite(text: str) -> float:
     return number
 
 
+_DECODER = json.JSONDecoder(parse_constant=_constant)
+_CAREFUL = json.JSONDecoder(parse_constant=_constant, parse_float=_finite)
+
+
 def parse_report(raw: bytes) -> Report:
+    return read_report(seal(raw))
+
+
+def read_report(sealed: Sealed) -> Report:
     """Read the single final frame of a guest."""
-    frame = _object(parse_json(raw), _REPORT_KEYS, "report")
+    frame = _object(sealed.open(), _REPORT_KEYS, "report")
     if type(frame["v"]) is not int or frame["v"] != 1:
         raise FrameError("report is of an unknown version")
     end, exit_code = frame["end"], frame["exit_code"]

@@ -16,6 +16,14 @@ from ringfence.sandbox.source import check_source
 GRACE_SECONDS = 2.0  # for a cell to let go after an interrupt
 
 
+class SessionOver(SandboxError):
+    """The session had ended before the cell began."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"this session has ended ({why}): open another")
+        self.why = why
+
+
 class HeldSession(ABC):
     """Safe from many threads: cells wait for each other."""
 
@@ -24,6 +32,7 @@ class HeldSession(ABC):
         self._lock = threading.Lock()
         self._ended: str | None = None
         self._timer: threading.Timer | None = None
+        self._rests = 0  # how many there were: tells the timer of this rest from one that fired too late
 
     @abstractmethod
     def _apply(self, limits: Limits) -> None:
@@ -41,8 +50,13 @@ class HeldSession(ABC):
     def _discard(self) -> None:
         """End everything the session has."""
 
+    def _over(self) -> str | None:
+        """Why it ended by itself between two cells, where a backend ends sessions then; None while it is there."""
+        return None
+
     @property
     def alive(self) -> bool:
+        """Whether it can take a cell, now or when the one that runs has ended."""
         return self._ended is None
 
     def run(
@@ -59,8 +73,10 @@ class HeldSession(ABC):
         if limits.disk_mb != self._limits.disk_mb:
             raise JobError("disk_mb cannot change within a session: set it when you open one")
         with self._lock:
+            if self._ended is None and (why := self._over()) is not None:
+                self._end(why)
             if self._ended is not None:
-                raise SandboxError(f"this session has ended ({self._ended}): open another")
+                raise SessionOver(self._ended)
             self._stop_timer()
             try:
                 self._apply(limits)
@@ -69,6 +85,9 @@ class HeldSession(ABC):
                 raise
             try:
                 return self._run_cell(code, limits, on_output, cancel)
+            except SessionOver as e:
+                self._end(e.why)
+                raise
             except BaseException:
                 self._end("a cell could not be run")  # or it would go on with nobody watching
                 raise
@@ -78,7 +97,8 @@ class HeldSession(ABC):
         if not self._pause():
             self._end("it left processes running that could not be stopped")
             return
-        self._timer = threading.Timer(self._idle_seconds, self._end_idle)
+        self._rests += 1
+        self._timer = threading.Timer(self._idle_seconds, self._end_idle, (self._rests,))
         self._timer.daemon = True
         self._timer.start()
 
@@ -87,9 +107,10 @@ class HeldSession(ABC):
             self._timer.cancel()
             self._timer = None
 
-    def _end_idle(self) -> None:
+    def _end_idle(self, rest: int) -> None:
+        """Called when a rest has lasted too long; a cell may have come meanwhile, and even have ended."""
         with self._lock:
-            if self._timer is not None:  # no cell came between the timer's firing and our lock
+            if self._timer is not None and self._rests == rest:
                 self._end(f"idle for {self._idle_seconds:g} s")
 
     def _end(self, why: str) -> None:

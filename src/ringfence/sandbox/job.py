@@ -20,7 +20,7 @@ from ringfence.sandbox.source import check_source
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 Network = Literal["none"]
 Device = Literal["auto", "cpu", "gpu", "npu"]
-Driver = Literal["script", "backtest", "backtesting_py"]
+Driver = Literal["script", "backtest", "backtesting_py", "text"]
 MountMode = Literal["ro", "rw"]
 
 # Places in the jail that are ours: a mount there would hide the runtime or the scratch space.
@@ -28,7 +28,7 @@ _TAKEN = ("/", "/job", "/tmp", "/dev", "/proc", "/sys", "/box", "/etc", "/usr", 
 
 _TAKEN_NAMES = ("job", "tmp", "shm")  # what lies beside the program's text
 _MOST_MOUNTS, _LONGEST_PLACE = 64, 1000
-_MOST_RESULT_MB = 64
+MOST_RESULT_MB = 16  # what a backtest of 100,000 bars with an order, two guards and words on each needs, and as much
 
 # The least and the most each limit may be. 24 MB is what the interpreter itself needs to say that it failed.
 _RANGES: Mapping[str, tuple[float, float]] = {
@@ -99,7 +99,7 @@ class Mount:
     mode: MountMode = "ro"
 
     def __post_init__(self) -> None:
-        if str(self.host) in ("", ".") or "\0" in str(self.host):
+        if "\0" in str(self.host):
             raise MountError(f"mount source {str(self.host)!r} is not a path: name a file or a directory")
         object.__setattr__(self, "host", Path(self.host))
         if len(self.guest) > _LONGEST_PLACE:
@@ -118,6 +118,8 @@ class Mount:
     def parse(cls, text: str) -> Mount:
         """Read `HOST:GUEST[:ro|:rw]`."""
         parts = text.split(":")
+        if not parts[0]:
+            raise MountError(f"mount {text!r} names no source: name a file or a directory before the colon")
         if len(parts) == 2:
             return cls(Path(parts[0]), parts[1])
         if len(parts) == 3 and parts[2] in get_args(MountMode):
@@ -150,8 +152,8 @@ class Job:
     device: Device = "auto"
     seed: int | None = None  # None: a fresh one for each run
     name: str = "script.py"  # what tracebacks call the program
-    artifacts_dir: Path | None = None  # where artifacts are written; None keeps them in memory
-    driver: Driver = "script"  # what of the guest runs the text: as a program, or as a strategy
+    artifacts_dir: Path | None = None  # artifacts go into a directory of the run's own in it; None keeps them in memory
+    driver: Driver = "script"  # what of the guest takes the text: as a program, as a strategy, or to look at
     task: Mapping[str, Json] = field(default_factory=dict)  # what the driver is to do; no variable of the program
     result_mb: int = 8
 
@@ -168,8 +170,8 @@ class Job:
             raise JobError(
                 f"driver {self.driver!r} cannot run this: give code, and one of {', '.join(get_args(Driver))}"
             )
-        if isinstance(self.result_mb, bool) or not 1 <= self.result_mb <= _MOST_RESULT_MB:
-            raise LimitError(f"result_mb={self.result_mb} is out of range: give 1 to {_MOST_RESULT_MB}")
+        if isinstance(self.result_mb, bool) or not 1 <= self.result_mb <= MOST_RESULT_MB:
+            raise LimitError(f"result_mb={self.result_mb} is out of range: give 1 to {MOST_RESULT_MB}")
         if self.seed is not None and (isinstance(self.seed, bool) or not _is_seed(self.seed)):
             raise JobError(f"seed {self.seed!r} must be a whole number from 0 to 2**64 - 1")
         if "/" in self.name or not _is_file_name(self.name) or self.name in _TAKEN_NAMES:
@@ -188,22 +190,6 @@ class Job:
         if len(self.mounts) > _MOST_MOUNTS:
             raise MountError(f"{len(self.mounts)} mounts are too many: use at most {_MOST_MOUNTS}")
         freeze(self, "mounts", tuple(m if isinstance(m, Mount) else Mount.parse(m) for m in self.mounts))
-
-
-def check_artifacts_dir(artifacts_dir: Path, mounts: Sequence[Mount | str]) -> None:
-    """Refuse a place for artifacts that cannot be written, before the run, or that the job could turn into a link."""
-    try:
-        artifacts_dir.mkdir(parents=True, exist_ok=True)
-    except OSError as e:
-        raise InputError(
-            f"artifacts directory {str(artifacts_dir)!r} cannot be made: {e.strerror}; choose another"
-        ) from e
-    if not os.access(artifacts_dir, os.W_OK):
-        raise InputError(f"artifacts directory {str(artifacts_dir)!r} cannot be written: choose another")
-    place = artifacts_dir.resolve()
-    for mount in mounts:
-        if isinstance(mount, Mount) and mount.mode == "rw" and place.is_relative_to(mount.host.resolve()):
-            raise MountError(f"artifacts_dir {str(artifacts_dir)!r} is inside a writable mount: choose another place")
 
 
 def _check_inputs(inputs: Mapping[str, Json]) -> None:

@@ -46,5 +46,6 @@ def _bounds(limits: Limits, counted: bool) -> dict[str, int | None]:
         "cpu_seconds": None if limits.cpu_seconds is None else math.ceil(limits.cpu_seconds) + 1,
         "file_bytes": (limits.disk_mb << 20) + _PAGE,  # a full disk is met first, and says what it is
         "data_bytes": None if counted else limits.memory_mb << 21,
+        "descriptors": 1024 if counted else 256,  # few where nothing counts what waits in sockets
         "processes": None if counted else limits.processes,
     }

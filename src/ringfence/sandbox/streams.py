@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import array
+import fcntl
+import os
+import termios
+
 from ringfence.sandbox import OnOutput, Stream
 
+_F_GETPIPE_SZ = 1032
 _FLOOD = 256  # a program that writes this many times its cap is stopped: draining it costs the host CPU
 
 
 def is_flood(seen: int, cap: int) -> bool:
     return seen > _FLOOD * max(cap, 1 << 16)
+
+
+def most_reads(pipe: int) -> int:
+    """How many reads empty a pipe that nobody writes to: it holds as many packets as pages, and whoever writes may have
+    made each write a packet of its own, and the pipe larger."""
+    return fcntl.fcntl(pipe, _F_GETPIPE_SZ) // os.sysconf("SC_PAGESIZE") + 1
+
+
+def unread_bytes(pipe: int) -> int:
+    waiting = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, waiting)
+    return waiting[0]
 
 
 class Heard:

@@ -57,12 +57,10 @@ def _wait_status(evidence: Evidence, report: frames.Report | None) -> tuple[int 
 
 def _read_report(evidence: Evidence) -> tuple[frames.Report | None, str | None]:
     """The program's report, or what is wrong with it."""
-    if evidence.report is None and not evidence.report_damaged:
-        return None, None
-    if evidence.report is None or evidence.report_damaged:
-        return None, "the channel carried something other than one report"
+    if evidence.report is None:
+        return None, evidence.damage
     try:
-        return frames.parse_report(evidence.report), None
+        return frames.read_report(evidence.report), None
     except frames.FrameError as e:
         return None, str(e)
 

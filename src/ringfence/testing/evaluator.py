@@ -30,9 +30,11 @@ from ringfence.testing.suite import Suite
 from ringfence.trade.bars import Bars, Candles
 from ringfence.trade.description import model as m
 from ringfence.trade.draft import Draft, read_draft
+from ringfence.trade.lint.findings import lint
 from ringfence.trade.orders import Trade
 from ringfence.trade.run import BarsRef, Curve, EngineRef, Failing, Lookahead, Run
 from ringfence.trade.times import DAY, parse_moment
+from ringfence.trade.written import read_program
 
 IDEA = "Buy GOOG when RSI drops below 35, sell when it rises above 65"
 PROGRAM = """\
@@ -88,6 +90,12 @@ _RULES = m.Description(
 )
 
 
+def look(case: Case) -> Case:
+    """With what is to be seen in its text, which is ours: anybody else's is looked at behind the fence."""
+    given = case.run.draft.parameters if case.run is not None else {}
+    return replace(case, findings=lint(case.draft), written=read_program(case.draft, given))
+
+
 @cache
 def odd_cases() -> Mapping[str, Case]:
     """Made once: each is a value."""
@@ -131,7 +139,8 @@ def odd_cases() -> Mapping[str, Case]:
         cases[f"odd plan {n} of ours"] = replace(whole, description=m.Description(plan=plan, symbols=("GOOG", "KO")))
     for n, words in enumerate(HOSTILE):
         cases[f"words {n}"] = replace(whole, idea=words, description=None)
-    return MappingProxyType(cases)
+    seen = {f"{name}, looked at": look(case) for name, case in cases.items()}
+    return MappingProxyType({**cases, **seen})
 
 
 def _bars() -> Bars:

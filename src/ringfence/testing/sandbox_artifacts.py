@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import stat
 from pathlib import Path
 
+import pytest
+
+from ringfence.base.errors import InputError
 from ringfence.sandbox import Sandbox
 from ringfence.sandbox.job import Job
 from ringfence.sandbox.outcome import Artifact, Outcome
@@ -12,6 +16,17 @@ from ringfence.testing.jobs import assert_ok, program, script
 
 MAX_ARTIFACTS = 100
 MAX_BYTES = 64 << 20
+
+LEAVE = "for name in names: open(name, 'w').close()"
+FIT = (
+    *("EURUSD=X.csv", "^GSPC.csv", "BRK.B.png", "equity (1).png", "a+b,c@1.5.csv", "_x", "plot.html", "a.svg"),
+    *("\u00fcber \u20ac.txt", "\u56fe\u8868.csv", "HEAD.csv", "console.txt", "a..b"),
+)
+UNFIT = (
+    *(".env", "...", "-rf", "~", "+so x", "=ls", "@list", " lead", "trail ", "dot.", "$(id)", "`id`", "a;b", "a&b"),
+    *("a|b", "a<b", "a>b", "*", "a?", "[a]", "{a}", "a!b", 'a"b', "a'b", "a\\b", "#a", "a%20b", "data:x", "C:x"),
+    *("CON", "nul.csv", "HEAD", "desktop.ini", "x.lnk", "\u2013rf", "\uff04x", "\u2488"),
+)
 
 
 def names(outcome: Outcome) -> list[str]:
@@ -112,15 +127,71 @@ class ArtifactBehaviours:
         code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('equity.png')\nplt.close()"
         assert only(sandbox.run(script(code))).name == "equity.png"
 
-    def test_artifacts_are_written_where_asked(self, sandbox: Sandbox, tmp_path: Path) -> None:
+    def test_artifacts_are_written_where_asked_in_a_directory_of_the_run(
+        self, sandbox: Sandbox, tmp_path: Path
+    ) -> None:
         target = tmp_path / "artifacts"
         code = "import os\nos.mkdir('sub')\nopen('sub/a.txt', 'w').write('hello')"
-        artifact = only(sandbox.run(Job(code=code, artifacts_dir=target)))
+        outcome = sandbox.run(Job(code=code, artifacts_dir=target))
+        artifact = only(outcome)
+        place = target / outcome.run_id
         assert artifact.data is None
-        assert artifact.path is not None
-        assert Path(artifact.path).resolve() == (target / "sub" / "a.txt").resolve()
-        assert (target / "sub" / "a.txt").read_bytes() == b"hello"
+        assert artifact.path == str(place / "sub" / "a.txt")
+        assert (place / "sub" / "a.txt").read_bytes() == b"hello"
         assert artifact.sha256 == hashlib.sha256(b"hello").hexdigest()
+        assert [stat.S_IMODE(p.stat().st_mode) & 0o7033 for p in (place, place / "sub")] == [0o011, 0o011]
+
+    def test_runs_into_one_directory_never_meet(self, sandbox: Sandbox, tmp_path: Path) -> None:
+        (tmp_path / "a.txt").write_text("mine")
+        (tmp_path / "sub").mkdir()
+        code = "import os\nos.mkdir('sub')\nfor name in ('a.txt', 'sub/a.txt'): open(name, 'w').write(text)"
+        runs = [sandbox.run(Job(code=code, inputs={"text": t}, artifacts_dir=tmp_path)) for t in ("one", "two")]
+        assert (tmp_path / "a.txt").read_text() == "mine"
+        assert list((tmp_path / "sub").iterdir()) == []
+        assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["a.txt", "sub", *(run.run_id for run in runs)])
+        for run, text in zip(runs, ("one", "two")):
+            assert [(tmp_path / run.run_id / name).read_text() for name in names(run)] == [text, text]
+
+    def test_a_run_that_leaves_nothing_makes_no_directory(self, sandbox: Sandbox, tmp_path: Path) -> None:
+        outcome = sandbox.run(Job(code="import os\nos.mkdir('sub')\nos.mkfifo('pipe')", artifacts_dir=tmp_path))
+        assert (names(outcome), rejected(outcome)) == ([], ["pipe"])
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_link_as_the_artifacts_directory_is_refused(self, sandbox: Sandbox, tmp_path: Path) -> None:
+        (tmp_path / "real").mkdir()
+        (tmp_path / "link").symlink_to("real")
+        with pytest.raises(InputError, match="symbolic link"):
+            sandbox.run(Job(code="open('a', 'w')", artifacts_dir=tmp_path / "link"))
+        assert list((tmp_path / "real").iterdir()) == []
+
+    def test_names_that_the_host_would_act_on_are_refused(self, sandbox: Sandbox) -> None:
+        outcome = sandbox.run(Job(code=LEAVE, inputs={"names": [*FIT, *UNFIT]}))
+        assert_ok(outcome)
+        told = {r.name: r.reason for r in outcome.rejected_artifacts}
+        wrong = [f"refused: {name!r}, {told.get(name)}" for name in FIT if name not in names(outcome)]
+        wrong += [f"taken: {name!r}" for name in UNFIT if name in names(outcome)]
+        wrong += [f"not told: {name!r}" for name in UNFIT if "its name" not in told.get(name, "")]
+        assert not wrong, "\n".join(wrong)
+
+    def test_names_of_a_cell_are_judged_alike(self, sandbox: Sandbox) -> None:
+        with sandbox.open_session() as session:
+            first = session.run("open('.env', 'w').close(); open('a;b', 'w').close(); open('fine.csv', 'w').close()")
+            assert (names(first), rejected(first)) == (["fine.csv"], [".env", "a;b"])
+            second = session.run("open('c', 'w').close()")
+            assert (names(second), rejected(second)) == (["c"], [])
+
+    def test_of_names_that_differ_in_capitals_only_one_is_kept(self, sandbox: Sandbox, tmp_path: Path) -> None:
+        code = "for name in ('A.csv', 'a.csv', 'caf\u00e9', 'cafe\u0301'): open(name, 'w').write(name)"
+        outcome = sandbox.run(Job(code=code, artifacts_dir=tmp_path))
+        assert (names(outcome), rejected(outcome)) == (["A.csv", "cafe\u0301"], ["a.csv", "caf\u00e9"])
+        assert [(tmp_path / outcome.run_id / name).read_text() for name in names(outcome)] == names(outcome)
+
+    def test_a_given_file_of_any_name_is_refused_only_when_changed(self, sandbox: Sandbox) -> None:
+        files = {"S&P 500.csv": b"1", ".settings/a": b"2"}
+        outcome = sandbox.run(Job(code="open('S&P 500.csv').read()", files=files))
+        assert (names(outcome), rejected(outcome)) == ([], [])
+        outcome = sandbox.run(Job(code="open('.settings/a', 'w').write('new')", files=files))
+        assert (names(outcome), rejected(outcome)) == ([], [".settings/a"])
 
     def test_written_artifacts_are_plain_files(self, sandbox: Sandbox, tmp_path: Path) -> None:
         code = "import os\nopen('run.sh', 'w').write('x')\nos.chmod('run.sh', 0o755)"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ringfence.sandbox import Sandbox
+from ringfence.sandbox import Sandbox, texts
+from ringfence.sandbox.job import Job
 from ringfence.testing.jobs import result_of, script
 
 
@@ -171,7 +172,49 @@ class ResultBehaviours:
     def test_a_result_that_is_too_large_is_refused(self, sandbox: Sandbox) -> None:
         assert_refused(sandbox, "result = 'x' * (9 << 20)")
 
+    def test_ten_thousand_records_are_carried(self, sandbox: Sandbox) -> None:
+        got = result_of(
+            sandbox,
+            "result = [{'day': str(i), 'open': i / 3, 'close': i / 7, 'volume': i * 1000} for i in range(10_000)]",
+        )
+        assert len(got) == 10_000
+        assert got[-1] == {"day": "9999", "open": 9999 / 3, "close": 9999 / 7, "volume": 9_999_000}
+
+    def test_a_long_text_that_is_not_ascii_is_carried(self, sandbox: Sandbox) -> None:
+        assert result_of(sandbox, r"result = '\u4f60\U0001f40d' * 200_000") == "\u4f60\U0001f40d" * 200_000
+
+    def test_a_result_that_would_fill_the_hosts_memory_is_refused(self, sandbox: Sandbox) -> None:
+        """Three bytes a list on the way, ninety in memory."""
+        assert_refused(sandbox, "result = [[]] * 500_000")
+
+    def test_a_forged_report_that_would_fill_the_hosts_memory_is_refused(self, sandbox: Sandbox) -> None:
+        code = """
+            import os
+            body = b'{"v":1,"end":"ok","error":null,"exit_code":0,"result":[' + b"[]," * 500_000 + b"0]}"
+            frame = memoryview(len(body).to_bytes(4, "big") + body)
+            try:
+                while frame:
+                    frame = frame[os.write(3, frame):]
+            except OSError:
+                pass  # nobody reads on
+            os._exit(0)
+        """
+        outcome = sandbox.run(script(code))
+        assert (outcome.status, outcome.result, outcome.exit_code) == ("error", None, 0)
+        assert outcome.error is not None and outcome.error.type == "ResultError"
+        assert "too many values" in outcome.error.message
+
     def test_output_is_kept_when_the_result_is_refused(self, sandbox: Sandbox) -> None:
         outcome = sandbox.run(script("print('worked until here')\nresult = object()"))
         assert outcome.status == "error"
         assert outcome.stdout == "worked until here\n"
+
+    def test_a_text_is_looked_at_and_not_run(self, sandbox: Sandbox) -> None:
+        text = "open('ran', 'w').close()\nfrom ringfence import Strategy\nclass A(Strategy):\n    n = 5\n"
+        seen = texts.check(f"Look:\n```python\n{text}    def next(self): pass\n```\n", name="a", sandbox=sandbox)
+        assert seen.draft is not None and seen.draft.class_name == "A"
+        assert [(p.name, p.default) for p in seen.draft.parameters] == [("n", 5)]
+        assert "RF101" in {finding.code for finding in seen.findings}
+        job = Job(code=text, driver="text", task={"what": "reply", "name": "a", "class_name": None, "given": {}})
+        outcome = sandbox.run(job)
+        assert (outcome.status, outcome.artifacts) == ("ok", ())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import pytest
 
-from ringfence.base.errors import SandboxError
+from ringfence.base.errors import LimitError, SandboxError
 from ringfence.sandbox import Sandbox, Session, Stream
 from ringfence.sandbox.job import Cancel, Job, Limits
 from ringfence.sandbox.outcome import Outcome
@@ -42,6 +43,21 @@ class SessionBehaviours:
     def test_a_cell_without_an_expression_has_no_result(self, sandbox: Sandbox) -> None:
         with sandbox.open_session() as session:
             assert cell(session, "x = 20").result is None
+
+    def test_a_cells_result_has_the_bounds_of_a_runs(self, sandbox: Sandbox) -> None:
+        with sandbox.open_session() as session:
+            for code in ("result = [[]] * 500_000", "result = 'x' * (9 << 20)"):
+                outcome = session.run(code)
+                assert (outcome.status, outcome.result) == ("error", None)
+                assert outcome.error is not None and outcome.error.type == "ResultError"
+            assert cell(session, "result = 'x' * (4 << 20)").result == "x" * (4 << 20)
+
+    def test_a_forged_report_that_is_refused_ends_the_session(self, sandbox: Sandbox) -> None:
+        with sandbox.open_session() as session:
+            outcome = session.run("import os\nos.write(3, b'\\xff' * 100)\nimport time\ntime.sleep(60)")
+            assert (outcome.status, outcome.result) == ("error", None)
+            assert outcome.error is not None and outcome.error.type == "ResultError"
+            assert_ended(session)
 
     def test_an_expression_that_cannot_be_carried_is_no_failure(self, sandbox: Sandbox) -> None:
         with sandbox.open_session() as session:
@@ -141,6 +157,32 @@ class SessionBehaviours:
             large = cell(session, "print('x' * 100)")
             assert (len(large.stdout), large.truncated.stdout, large.limits.wall_seconds) == (101, False, 20)
 
+    def test_a_cell_with_less_memory_than_is_in_use_is_refused_and_keeps_the_session(self, sandbox: Sandbox) -> None:
+        with sandbox.open_session(limits=Limits(memory_mb=300)) as session:
+            session.run("hoard = bytearray(120 << 20)")
+            with pytest.raises(LimitError, match="in use"):
+                session.run("1", limits=Limits(memory_mb=64))
+            assert session.run("len(hoard) >> 20").result == 120
+
+    def test_a_program_that_goes_on_in_a_thread_stands_still_between_cells(self, sandbox: Sandbox) -> None:
+        beat = """
+import threading, time
+beats = 0
+def beat():
+    global beats
+    while True:
+        beats += 1
+        time.sleep(0.001)
+threading.Thread(target=beat, daemon=True).start()
+"""
+        with sandbox.open_session() as session:
+            session.run(beat)
+            before = session.run("beats").result
+            time.sleep(0.5)
+            after = session.run("beats").result
+            assert isinstance(before, int) and isinstance(after, int)
+            assert after - before < 100
+
     def test_usage_is_counted_per_cell(self, sandbox: Sandbox) -> None:
         with sandbox.open_session() as session:
             busy = cell(session, "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass")
@@ -224,6 +266,33 @@ class SessionBehaviours:
     def test_a_session_with_cells_running_is_not_idle(self, sandbox: Sandbox) -> None:
         with sandbox.open_session(idle_seconds=0.5) as session:
             assert cell(session, "import time\ntime.sleep(1.0)\n'done'").result == "done"
+            assert cell(session, "'again'").result == "again"
+
+    def test_a_session_is_alive_while_a_cell_prints(self, sandbox: Sandbox) -> None:
+        found: list[bool] = []
+
+        def look(stream: Stream, chunk: bytes) -> None:
+            if len(found) < 3:
+                time.sleep(0.1)  # so that more is there to be read
+                found.append(session.alive)
+
+        with sandbox.open_session() as session:
+            assert_ok(session.run("import os\nfor _ in range(300): os.write(1, b'x' * 2000)", on_output=look))
+            assert session.alive
+        assert found
+        assert all(found), found
+
+    def test_sessions_that_end_badly_leave_no_descriptor(self, sandbox: Sandbox) -> None:
+        """A backend may keep some for the next session, but no more after four sessions than before."""
+        levels: list[int] = []
+        for _ in range(40):
+            session = sandbox.open_session()
+            session.run("import os\nos.abort()")
+            assert_ended(session)
+            levels.append(len(os.listdir("/dev/fd")))
+            if len(levels) > 4 and levels[-1] <= levels[-5]:
+                return
+        pytest.fail(f"ever more descriptors: {levels}")
 
     def test_closing_ends_a_session_and_may_be_repeated(self, sandbox: Sandbox) -> None:
         session = sandbox.open_session()

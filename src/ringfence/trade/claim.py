@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ringfence.trade.bars import Bars
 from ringfence.trade.intents import Intent, read_log
+from ringfence.trade.packed import Table
 from ringfence.trade.run import Curve
 
 _MOST_LINES, _MOST_POINTS, _MOST_TEXT, _MOST_LIBRARIES = 24, 20_000, 200, 64
@@ -53,14 +53,11 @@ def read_claim(document: object, bars: Bars) -> Claim:
     stopped = None if failing is None else _mapping(failing, "what failed")
     moments = len(bars.timeline())
     most = _SPARE_INTENTS + _MOST_INTENTS_PER_ROW * bars.rows
-    rows = _list(top.get("log"), "the order log")
-    if len(rows) > most:
-        raise ValueError(f"the order log has {len(rows):,} rows, and {most:,} are the most for these bars")
     versions = _mapping(top.get("libraries"), "the versions")
     if len(versions) > _MOST_LIBRARIES:
         raise ValueError(f"it speaks of {len(versions):,} libraries")
     return Claim(
-        log=tuple(read_log(rows, bars=moments, markets=len(bars.symbols))),
+        log=tuple(read_log(top.get("log"), bars=moments, markets=len(bars.symbols), most_rows=most)),
         cash=_number(claim.get("cash")),
         equity=_number(claim.get("equity")),
         fills=_whole(claim.get("fills")),
@@ -79,19 +76,21 @@ def _lines(value: object, bars: Bars) -> dict[str, Curve]:
     symbols = bars.symbols
     for row in _list(value, "the indicators")[:_MOST_LINES]:
         line = _mapping(row, "an indicator")
-        time, values = _list(line.get("time"), "its stamps"), _list(line.get("value"), "its values")
+        points = Table(line.get("points"), "an indicator", most_rows=_MOST_POINTS)
         market = _whole(line.get("market"))
-        if len(time) != len(values) or len(time) > _MOST_POINTS or market >= len(symbols):
-            raise ValueError("an indicator's stamps and values do not fit each other")
-        numbers = [math.nan if v is None else _number(v) for v in values]
+        if market >= len(symbols):
+            raise ValueError("an indicator is of an instrument that there is not")
+        stamps = np.array(points.whole("time"), dtype=np.int64)
+        values = np.array(points.real_or_none("value"), dtype=np.float64)
+        if np.isinf(values).any():
+            raise ValueError("an indicator has a value without end")
         name = _text(line.get("name"))
         name = name if len(symbols) == 1 else f"{symbols[market]} {name}"
         while name in found:
             name += "'"
-        stamps = np.array([_whole(t, bars.start, bars.end) for t in time], dtype=np.int64)
-        if (np.diff(stamps) <= 0).any():
-            raise ValueError("an indicator's stamps are not in order")
-        found[name] = Curve(stamps, np.array(numbers, dtype=np.float64))
+        if (np.diff(stamps) <= 0).any() or ((stamps < bars.start) | (stamps > bars.end)).any():
+            raise ValueError("an indicator's stamps are not in order, or not of these bars")
+        found[name] = Curve(stamps, values)
     return found
 
 

@@ -64,9 +64,10 @@ def extract(raw: str) -> Extracted:
     start = after_thoughts(lines)
     if start:
         notes.append(f"the thoughts before the reply (lines 1 to {start}) were left out")
-    blocks = [_without_prose(b, notes) for b in mend_blocks(read_blocks(lines, start), lines) if _is_python(b)]
-    if len(blocks) > _MOST_BLOCKS:
-        raise DraftError(f"the text has {len(blocks):,} blocks of code, over {_MOST_BLOCKS}: give the program alone")
+    fenced = read_blocks(lines, start)
+    if len(fenced) > _MOST_BLOCKS:
+        raise DraftError(f"the text has {len(fenced):,} blocks of code, over {_MOST_BLOCKS}: give the program alone")
+    blocks = [_without_prose(b, notes) for b in mend_blocks(fenced, lines) if _is_python(b)]
     before = _unopened(lines, start, blocks)
     if before is not None:
         return _assemble([before], notes)
@@ -178,7 +179,7 @@ def _needed(main: Block, tree: ast.Module, earlier: Sequence[Block]) -> list[Blo
 def _runners(names: set[str], later: Sequence[Block], notes: list[str]) -> list[Block]:
     """The block that runs the class, if there is one; cut off, it is missed as much as the class would be."""
     for block in later:
-        if "Backtest(" in block.text and any(re.search(rf"\b{name}\b", block.text) for name in names):
+        if "Backtest(" in block.text and not names.isdisjoint(re.findall(r"\w+", block.text)):
             _whole(block, notes)
             return [block]
     return []

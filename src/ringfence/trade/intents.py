@@ -1,17 +1,18 @@
 """What a strategy asked for, bar by bar: the only thing that the host takes over from the guest.
 
 Replayed through a Book on the host's own bars, a log of intents gives every fill, every trade and the equity. It
-crosses the fence as rows of plain JSON, so reading it assumes nothing about who wrote it.
+crosses the fence as packed columns, and reading them assumes nothing about who wrote them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Literal, NamedTuple, get_args
 
 from ringfence.trade.orders import OrderType, TimeInForce
+from ringfence.trade.packed import Kind, Table, pack_table
 
 Action = Literal["order", "close", "cancel", "amend"]
 Json = object
@@ -62,7 +63,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "tif": get_args(TimeInForce),
 }
 _WHOLE = frozenset({"now", "market", "sign", "ref"})
-_NO_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has none of these, and orders may
+_OPTIONAL = frozenset(name for name, default in Intent._field_defaults.items() if default is None)
 _MOST_TARGET = 1e6  # times the equity
 _POSITIVE = ("quantity", "fraction", "limit", "stop", "trail", "sl", "tp", "sl_pct", "tp_pct", "trail_pct")
 _positives = itemgetter(*map(_FIELDS.index, _POSITIVE))
@@ -78,58 +79,58 @@ _NEEDS: dict[OrderType, tuple[bool, bool, bool]] = {  # which of these prices
 }
 
 
-def write_log(log: Sequence[Intent]) -> list[list[Json]]:
-    """Rows with their defaults cut off at the end, which leaves most of them short."""
-    rows = []
-    for intent in log:
-        intent = intent._replace(reason=intent.reason.encode("utf-8", "replace").decode()) if intent.reason else intent
-        row: list[Json] = [repr(v) if v.__class__ is float and not math.isfinite(v) else v for v in intent]
-        while row and row[-1] == _DEFAULTS[len(row) - 1]:
-            row.pop()
-        rows.append(row)
-    return rows
+def write_log(log: Sequence[Intent]) -> dict[str, Json]:
+    """A table of the fields that are not all at their defaults."""
+    columns: dict[str, tuple[Kind, Sequence[object]]] = {}
+    for name, default, given in zip(_FIELDS, _DEFAULTS, zip(*log)):
+        values: Sequence[object] = given
+        if name == "reason":
+            values = [text.encode("utf-8", "replace").decode() if text else "" for text in given]
+        if any(value != default for value in values):
+            columns[name] = (_kind(name), values)
+    return pack_table(len(log), columns)
 
 
-def read_log(rows: Json, *, bars: int, markets: int) -> list[Intent]:
+def _kind(name: str) -> Kind:
+    return "whole" if name in _WHOLE else "text" if name in _WORDS or name == "reason" else "real"
+
+
+def read_log(value: Json, *, bars: int, markets: int, most_rows: int = 1_000_000) -> list[Intent]:
     """The log that the guest claims to have written, or ValueError with what is wrong with it."""
-    if not isinstance(rows, list):
-        raise ValueError("the order log is not a list")
-    log: list[Intent] = []
-    make: Callable[..., Intent] = Intent
+    table = Table(value, "the order log", most_rows=most_rows)
+    if table.rows == 0:
+        return []
+    strangers = table.names - set(_FIELDS)
+    if strangers:
+        raise ValueError(f"the order log has a column {min(strangers)!r:.80}, which no order has")
+    columns = [_column(table, name, default) for name, default in zip(_FIELDS, _DEFAULTS)]
+    log = list(map(Intent._make, zip(*columns)))
     last = 0
-    for number, row in enumerate(rows):
-        if not isinstance(row, list) or not 2 <= len(row) <= len(_FIELDS):
-            raise ValueError(f"row {number} of the order log is not a list of 2 to {len(_FIELDS)} values")
-        given = {name: _checked(name, value, number) for name, value in zip(_FIELDS, row)}
-        intent = make(**given)  # each value was checked against its field
+    for number, intent in enumerate(log):
         if not last <= intent.now < bars:
             raise ValueError(f"row {number} of the order log is of bar {intent.now}, which is out of order")
         if not 0 <= intent.market < markets:
             raise ValueError(f"row {number} of the order log is of instrument {intent.market}, which there is not")
         last = intent.now
-        log.append(intent)
     return log
 
 
-def _checked(name: str, value: Json, row: int) -> object:
+def _column(table: Table, name: str, default: object) -> Sequence[object]:
+    if name not in table.names and (default is not None or name in _OPTIONAL):
+        return [default] * table.rows
+    if name == "reason":
+        # What cannot be UTF-8, and what a database refuses in a text, would only be found out when it is stored.
+        texts = table.texts(name)
+        fit = {text: text[:MOST_REASON].encode("utf-8", "replace").decode().replace("\0", "?") for text in set(texts)}
+        return [fit[text] for text in texts]
     if name in _WORDS:
-        if value in _WORDS[name]:
-            return value
-    elif name == "reason":
-        if isinstance(value, str):
-            # What cannot be UTF-8, and what a database refuses in a text, would only be found out when it is stored.
-            return value[:MOST_REASON].encode("utf-8", "replace").decode().replace("\0", "?")
-    elif value is None and name not in ("now", "market", "sign"):
-        return None
-    elif isinstance(value, int) and not isinstance(value, bool) and name in _WHOLE:
-        return value
-    elif name in _WHOLE:
-        pass
-    elif isinstance(value, str) and value in _NO_NUMBERS:
-        return _NO_NUMBERS[value]
-    elif isinstance(value, float) or (type(value) is int and abs(value) < 10**300):
-        return float(value)
-    raise ValueError(f"row {row} of the order log has {value!r:.80} as its {name}")
+        texts = table.texts(name)
+        for word in set(texts).difference(_WORDS[name]):
+            raise ValueError(f"row {texts.index(word)} of the order log has {word!r:.80} as its {name}")
+        return texts
+    if name in _WHOLE:
+        return table.whole_or_none(name) if name in _OPTIONAL else table.whole(name)
+    return table.real_or_none(name)
 
 
 def order_fault(intent: Intent) -> str | None:

@@ -6,15 +6,17 @@ promises that what it returns has the right shape, is finite and of bounded size
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, TypeVar, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 
 from ringfence.trade.orders import Trade
+from ringfence.trade.packed import Table
 from ringfence.trade.run import Curve, Json
 
 RunKind = Literal["run", "optimize"]
@@ -22,7 +24,7 @@ HealKind = Literal["lossless", "alias", "semantic"]
 NeedKind = Literal["file", "column", "download"]
 Plain = None | bool | int | float | str
 
-_MOST_RUNS, _MOST_TRADES, _MOST_POINTS, _MOST_ROWS, _LONGEST = 50, 1_000_000, 5_001, 500, 2_000
+_MOST_RUNS, _MOST_TRADES, _MOST_POINTS, _MOST_ROWS, _LONGEST = 50, 200_000, 5_001, 500, 2_000
 _LARGEST = 1 << 63
 
 T = TypeVar("T")
@@ -102,6 +104,7 @@ class ScriptReport:
 
 def read_script_report(result: Json) -> ScriptReport:
     top = _object(result, "the report")
+    _check_trades(top)
     return ScriptReport(
         runs=_list(top, "runs", _run, _MOST_RUNS),
         dropped=_count(top, "dropped"),
@@ -116,6 +119,16 @@ def read_script_report(result: Json) -> ScriptReport:
     )
 
 
+def _check_trades(top: Mapping[str, Json]) -> None:
+    """Packed, a trade may be a few bytes: how many there are in all runs is looked at before one is made."""
+    runs = top.get("runs")
+    tables = [run.get("trades") for run in runs if isinstance(run, Mapping)] if isinstance(runs, Sequence) else []
+    counts = [table.get("rows") for table in tables if isinstance(table, Mapping)]
+    total = sum(count for count in counts if type(count) is int and count > 0)
+    if total > _MOST_TRADES:
+        raise ValueError(f"it has {total:,} trades, over {_MOST_TRADES:,}")
+
+
 def _run(value: Json, where: str) -> ScriptRun:
     run = _object(value, where)
     return ScriptRun(
@@ -125,7 +138,7 @@ def _run(value: Json, where: str) -> ScriptRun:
         settings=_mapping(run, "settings", lambda value: _plain_or_list(value, "settings")),
         bars=_bars(_field(run, "bars")),
         statistics=_mapping(run, "statistics", lambda value: _plain(value, "statistics")),
-        trades=_list(run, "trades", _trade, _MOST_TRADES),
+        trades=_trades(_field(run, "trades")),
         trades_dropped=_count(run, "trades_dropped") if "trades_dropped" in run else 0,
         open_trades=_count(run, "open_trades"),
         equity=_curve(_field(run, "equity")),
@@ -145,45 +158,61 @@ def _bars(value: Json) -> ScriptBars:
     )
 
 
-def _trade(value: Json, where: str) -> Trade:
-    trade = _object(value, where)
-    return Trade(
-        id=_count(trade, "id"),
-        symbol=_text(trade, "symbol"),
-        side="long" if _choice(trade, "side", ("long", "short")) == "long" else "short",
-        qty=_number(trade, "qty"),
-        entry_time=_whole(trade, "entry_time"),
-        entry_price=_number_or_nan(trade, "entry_price"),
-        exit_time=_whole(trade, "exit_time"),
-        exit_price=_number_or_nan(trade, "exit_price"),
-        fees=_number_or_nan(trade, "fees"),
-        pnl=_number_or_nan(trade, "pnl"),
-        pnl_pct=_number_or_nan(trade, "pnl_pct"),
-        bars_held=_whole(trade, "bars_held"),
-        entry_reason=_text(trade, "entry_reason"),
-        exit_reason=_text(trade, "exit_reason"),
-        is_partial=_flag(trade, "is_partial"),
-    )
+def _trades(value: Json) -> tuple[Trade, ...]:
+    table = Table(value, "trades", most_rows=_MOST_TRADES)
+    if table.rows == 0:
+        return ()
+    columns: dict[str, list[Any]] = {
+        **{name: table.whole(name) for name in ("id", "entry_time", "exit_time", "bars_held")},
+        **{name: _finite_or_nan(table, name) for name in ("entry_price", "exit_price", "fees", "pnl", "pnl_pct")},
+        **{name: _all_words(table, name) for name in ("symbol", "entry_reason")},
+        "side": _sides(table),
+        "qty": _sizes(table),
+    }
+    make: Callable[..., Trade] = functools.partial(Trade, exit_reason="", is_partial=False)
+    return tuple(make(**dict(zip(columns, row))) for row in zip(*columns.values(), strict=True))
+
+
+def _all_words(table: Table, name: str) -> list[str]:
+    texts = table.texts(name)
+    for text in set(texts):
+        _words(text, name)
+    return texts
+
+
+def _sides(table: Table) -> list[str]:
+    sides = table.texts("side")
+    if not set(sides) <= {"long", "short"}:
+        raise ValueError("side is neither long nor short")
+    return sides
+
+
+def _sizes(table: Table) -> list[float]:
+    sizes = table.real_or_none("qty")
+    if not all(size is not None and math.isfinite(size) for size in sizes):
+        raise ValueError("qty is no number")
+    return cast("list[float]", sizes)
+
+
+def _finite_or_nan(table: Table, name: str) -> list[float]:
+    """NaN where the library had no number."""
+    values = table.real_or_none(name)
+    if not all(value is None or math.isfinite(value) for value in values):
+        raise ValueError(f"{name} is not finite")
+    return [math.nan if value is None else value for value in values]
 
 
 def _curve(value: Json) -> Curve | None:
     if value is None:
         return None
-    curve = _object(value, "equity")
-    times, values = curve.get("time"), curve.get("value")
-    if not isinstance(times, list) or not isinstance(values, list) or len(times) != len(values):
-        raise ValueError("equity has not as many times as values")
-    if len(times) > _MOST_POINTS:
-        raise ValueError(f"equity has {len(times):,} points, more than {_MOST_POINTS:,}")
-    # Thousands of points for every script: their types are looked at all at once.
-    if not set(map(type, times)) <= {int} or not all(-_LARGEST <= t < _LARGEST for t in times):
-        raise ValueError("equity has a time that is no whole number")
-    if not set(map(type, values)) <= {int, float, type(None)} or not all(v is None or abs(v) < 1e300 for v in values):
-        raise ValueError("equity has a value that is no number")
-    moments = np.array(times, dtype=np.int64)
+    table = Table(value, "equity", most_rows=_MOST_POINTS)
+    moments = np.array(table.whole("time"), dtype=np.int64)
     if (np.diff(moments) < 0).any():
         raise ValueError("equity goes back in time")
-    return Curve(moments, np.array([math.nan if v is None else v for v in values], dtype=np.float64))
+    values = _finite_or_nan(table, "value")
+    if not all(abs(v) < 1e300 for v in values if v == v):
+        raise ValueError("equity has a value that is no number")
+    return Curve(moments, np.array(values, dtype=np.float64))
 
 
 def _warning(value: Json, where: str) -> ScriptWarning:
@@ -282,19 +311,6 @@ def _as_number(value: Json, where: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"{where} is not finite")
     return float(value)
-
-
-def _number(record: Mapping[str, Json], name: str) -> float:
-    return _as_number(_field(record, name), name)
-
-
-def _as_number_or_nan(value: Json, where: str) -> float:
-    """JSON has no other way to say that a number is none."""
-    return math.nan if value is None else _as_number(value, where)
-
-
-def _number_or_nan(record: Mapping[str, Json], name: str) -> float:
-    return _as_number_or_nan(_field(record, name), name)
 
 
 def _plain(value: Json, where: str) -> Plain:

@@ -10,11 +10,12 @@ import threading
 import warnings
 from collections.abc import Iterator
 
-MOST_CHARACTERS = 4 << 20
+MOST_CHARACTERS = 1 << 20
 
 # The compiler says that the input ended too early, instead of what it made of the end.
 _ALLOW_INCOMPLETE, _NO_DEDENT_AT_END = 0x4000, 0x200
 
+_MOST_PARTS = 16  # of a dotted name
 _JOINING = ("and", "or", "in", "is", "not", "if", "else", "for", "from", "import", "as", "async")
 
 _lock = threading.Lock()  # the warning filters belong to the whole process
@@ -110,9 +111,10 @@ def walk(*roots: ast.AST) -> Iterator[ast.AST]:
 
 
 def dotted(node: ast.AST) -> str:
-    """`a.b.c` as written; empty for anything that is not names joined by dots."""
+    """`a.b.c` as written; empty for anything that is not names joined by dots, and for more of them than anybody
+    would write."""
     parts: list[str] = []
-    while isinstance(node, ast.Attribute):
+    while isinstance(node, ast.Attribute) and len(parts) < _MOST_PARTS:
         parts.append(node.attr)
         node = node.value
     if not isinstance(node, ast.Name):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from ringfence.trade.packed import Kind, pack_table
 
 MOST_POINTS = 5_000
 _LONGEST = 500
@@ -89,34 +92,42 @@ def equity(curve: pd.DataFrame) -> dict[str, object]:
         picked.append(len(curve) - 1)
     times = moments(curve.index)
     values = curve["Equity"].tolist()
-    return {"time": [times[i] for i in picked], "value": [plain(float(values[i])) for i in picked]}
+    return pack_table(
+        len(picked),
+        {
+            "time": ("whole", [times[i] for i in picked]),
+            "value": ("real", [plain(float(values[i])) for i in picked]),
+        },
+    )
 
 
-def trades(table: pd.DataFrame, index: pd.Index[Any], symbol: str) -> list[object]:
+Trades = dict[str, tuple[Kind, Sequence[object]]]
+
+
+def trades(table: pd.DataFrame, index: pd.Index[Any], symbol: str) -> Trades:
+    """The columns of `ringfence.trade.orders.Trade`, in the order in which the trades were closed."""
     times = moments(index)
-    names = ("Size", "EntryBar", "ExitBar", "EntryPrice", "ExitPrice", "PnL", "ReturnPct", "Tag")
-    columns = [table[name].tolist() for name in names]
-    fees = table["Commission"].tolist() if "Commission" in table else [0.0] * len(table)
-    found: list[object] = []
-    for number, (row, fee) in enumerate(zip(zip(*columns, strict=True), fees, strict=True), 1):
-        size, entry, leave, entry_price, exit_price, pnl, part, tag = row
-        found.append(
-            {
-                "id": number,
-                "symbol": symbol,
-                "side": "long" if size > 0 else "short",
-                "qty": abs(float(size)),
-                "entry_time": times[int(entry)],
-                "entry_price": plain(float(entry_price)),
-                "exit_time": times[int(leave)],
-                "exit_price": plain(float(exit_price)),
-                "fees": plain(float(fee)),
-                "pnl": plain(float(pnl)),
-                "pnl_pct": plain(float(part)),
-                "bars_held": int(leave) - int(entry),
-                "entry_reason": tag[:_LONGEST] if isinstance(tag, str) else "",
-                "exit_reason": "",
-                "is_partial": False,
-            }
-        )
-    return found
+    count = len(table)
+    sizes = [float(size) for size in table["Size"].tolist()]
+    entries, exits = ([int(bar) for bar in table[name].tolist()] for name in ("EntryBar", "ExitBar"))
+    tags = [tag[:_LONGEST] if isinstance(tag, str) else "" for tag in table["Tag"].tolist()]
+    fees = table["Commission"].tolist() if "Commission" in table else [0.0] * count
+    return {
+        "id": ("whole", range(1, count + 1)),
+        "symbol": ("text", [symbol] * count),
+        "side": ("text", ["long" if size > 0 else "short" for size in sizes]),
+        "qty": ("real", [abs(size) for size in sizes]),
+        "entry_time": ("whole", [times[bar] for bar in entries]),
+        "entry_price": ("real", _reals(table["EntryPrice"].tolist())),
+        "exit_time": ("whole", [times[bar] for bar in exits]),
+        "exit_price": ("real", _reals(table["ExitPrice"].tolist())),
+        "fees": ("real", _reals(fees)),
+        "pnl": ("real", _reals(table["PnL"].tolist())),
+        "pnl_pct": ("real", _reals(table["ReturnPct"].tolist())),
+        "bars_held": ("whole", [leave - enter for enter, leave in zip(entries, exits, strict=True)]),
+        "entry_reason": ("text", tags),
+    }
+
+
+def _reals(values: Sequence[float]) -> list[object]:
+    return [plain(float(value)) for value in values]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ringfence.base.errors import InputError
 from ringfence.mcp.answers import ArtifactListAnswer, ArtifactPartAnswer, KeptAnswer
-from ringfence.mcp.calls import Caller
+from ringfence.mcp.calls import Call
 from ringfence.mcp.desk import Desk
 from ringfence.mcp.leavings import is_small_png, link, picture
 from ringfence.mcp.shelf import Kept
@@ -21,7 +21,7 @@ _TEXT = ("application/json", "application/xml", "application/javascript", "appli
 
 
 class ListArguments(Arguments):
-    run_id: str | None = Field(default=None, description="Only those of this run; without it, of all runs.")
+    run_id: str | None = Field(default=None, description="Only those of this run; without it, of all your runs.")
 
 
 class ReadArguments(Arguments):
@@ -31,16 +31,16 @@ class ReadArguments(Arguments):
     max_bytes: int = Field(default=64 << 10, description="At most so many bytes.", ge=1, le=_MOST_READ)
 
 
-async def _list(desk: Desk, given: ListArguments, _: Caller) -> Reply:
-    kept = desk.shelf.list(given.run_id)[:_MOST_LISTED]
+def _list(desk: Desk, given: ListArguments, call: Call) -> Reply:
+    kept = desk.shelf.list(call.client, given.run_id)[:_MOST_LISTED]
     answer = ArtifactListAnswer(artifacts=[KeptAnswer.model_validate(_values(item)) for item in kept])
     names = "\n".join(f"{item.run_id} {one_line(item.name)} ({item.bytes} bytes, {item.mime})" for item in kept)
     text = f"{len(kept)} artifacts are kept.\n{untrusted({'names': names}, by=NAMES)}".rstrip()
     return Reply(answer=answer, text=text)
 
 
-async def _read(desk: Desk, given: ReadArguments, _: Caller) -> Reply:
-    item = desk.shelf.find(given.run_id, given.name)
+def _read(desk: Desk, given: ReadArguments, call: Call) -> Reply:
+    item = desk.shelf.find(call.client, given.run_id, given.name)
     if given.offset > item.bytes:
         raise InputError(f"offset={given.offset} is behind the end of {item.bytes} bytes: give a lower one")
     data = desk.shelf.read(item, given.offset, given.max_bytes)
@@ -76,10 +76,29 @@ def _values(item: Kept) -> dict[str, str | int]:
     return {name: getattr(item, name) for name in names}
 
 
+_FIRST = "the files are looked up"
 _LISTS = "List the files that programs left and the server still keeps, the newest run first."
 _READS = "Read a file that a program left: text as it is, bytes in base64, a small PNG as a picture."
 
 TOOLS = (
-    reading("artifact_list", "List files that programs left", _LISTS, ListArguments, ArtifactListAnswer, _list),
-    reading("artifact_read", "Read a file that a program left", _READS, ReadArguments, ArtifactPartAnswer, _read),
+    reading(
+        "artifact_list",
+        "List files that programs left",
+        _LISTS,
+        ListArguments,
+        ArtifactListAnswer,
+        _list,
+        first=_FIRST,
+        quick=True,
+    ),
+    reading(
+        "artifact_read",
+        "Read a file that a program left",
+        _READS,
+        ReadArguments,
+        ArtifactPartAnswer,
+        _read,
+        first=_FIRST,
+        quick=True,
+    ),
 )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
 from ringfence.mcp.answers import BacktestAnswer, outcome_values
-from ringfence.mcp.calls import Caller, Doing
+from ringfence.mcp.calls import Call
 from ringfence.mcp.desk import Desk
-from ringfence.mcp.leavings import Left, keep
+from ringfence.mcp.leavings import keep
 from ringfence.mcp.run_view import run_answer, run_text
 from ringfence.mcp.text import describe
-from ringfence.mcp.tool import Arguments, Reply, Tool
+from ringfence.mcp.tool import Arguments, Reply, Text, Tool
 from ringfence.mcp.tools.limits import MemoryMb, Timeout
 from ringfence.mcp.tools.prices import (
     WHERE_FROM,
@@ -23,23 +23,21 @@ from ringfence.mcp.tools.prices import (
     Fractional,
     Repair,
     SlippageBps,
+    Specs,
     Start,
     Symbols,
     Timeframe,
     as_specs,
 )
-from ringfence.sandbox.job import Cancel
-from ringfence.sandbox.outcome import Outcome
-
-if TYPE_CHECKING:
-    from ringfence.mcp.backtests import Stored
 
 _TRADES_SHOWN = 10
 
 
 class BacktestArguments(Arguments):
-    code: str = Field(description="The text of a strategy: a class of Strategy with init and next, or a script.")
-    data: str | list[str] | None = Field(
+    code: Annotated[str, Text()] = Field(
+        description="The text of a strategy: a class of Strategy with init and next, or a script."
+    )
+    data: str | Specs | None = Field(
         default=None,
         description=f"{WHERE_FROM} Without it a script must bring its own.",
     )
@@ -72,21 +70,17 @@ class BacktestArguments(Arguments):
         return as_specs(self.data)
 
 
-async def _backtest(desk: Desk, given: BacktestArguments, caller: Caller) -> Reply:
+def _backtest(desk: Desk, given: BacktestArguments, call: Call) -> Reply:
+    from ringfence.mcp.backtests import run_and_store  # the engine and the store: half a second, once
+
     limits = desk.bounds["backtest"].limits({"wall_seconds": given.timeout, "memory_mb": given.memory_mb})
-
-    def work(cancel: Cancel, doing: Doing) -> tuple[Stored, Outcome, Left]:
-        from ringfence.mcp.backtests import run_and_store  # the engine and the store: half a second, once
-
-        done = run_and_store(desk, given, limits, cancel, doing)
-        outcome = replace(done.finished.outcome, result=None)  # the order log; what came of it is the Run
-        return done, outcome, keep(desk.shelf, outcome)
-
-    done, outcome, left = await desk.calls.run(caller, work, first="the prices are loaded")
+    done = run_and_store(desk, given, limits, call)
+    outcome = replace(done.finished.outcome, result=None)  # the order log; what came of it is the Run
+    left = keep(desk, call.client, outcome)
     run = run_answer(done.run.json, done.run.draft.text, ["trades"], _TRADES_SHOWN)
     run = run.model_copy(update={"warnings": [*run.warnings, *done.remarks]})
-    values: dict[str, JsonValue] = outcome_values(outcome, left.kept) | {"run": run.model_dump(mode="json")}
-    text = f"{run_text(run, details=False)}\n{describe(outcome, left.kept)}"
+    values: dict[str, JsonValue] = outcome_values(left) | {"run": run.model_dump(mode="json")}
+    text = f"{run_text(run, details=False)}\n{describe(left)}"
     return Reply(answer=BacktestAnswer.model_validate(values), text=text, blocks=left.blocks)
 
 
@@ -99,7 +93,8 @@ TOOLS = (
         "it. A strategy that fails or does not trade is a normal answer: see run.verdict and run.reason.",
         arguments=BacktestArguments,
         answer=BacktestAnswer,
-        call=_backtest,
+        work=_backtest,
+        first="the prices are loaded",
         preset="backtest",
         idempotent=True,
         open_world=True,  # the host fetches prices where the data says so; the strategy has no network

@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 from pydantic import Field
 
 from ringfence.mcp.answers import CheckAnswer
-from ringfence.mcp.calls import Caller
+from ringfence.mcp.calls import Call
 from ringfence.mcp.desk import Desk
 from ringfence.mcp.text import SERVER, untrusted
-from ringfence.mcp.tool import Arguments, Reply, reading
+from ringfence.mcp.tool import Arguments, Reply, Text, reading
 from ringfence.mcp.wording import for_callers
 from ringfence.sandbox.source import check_source
 
-if TYPE_CHECKING:
-    from ringfence.verbs.check import Checked
+_MOST_FINDINGS = 1000
 
 
 class CheckArguments(Arguments):
-    code: str = Field(description="The text of a strategy, or a model's reply that holds one.")
+    code: Annotated[str, Text()] = Field(description="The text of a strategy, or a model's reply that holds one.")
     class_name: str | None = Field(default=None, description="Which class, where the text has several.")
 
 
-async def _check(desk: Desk, given: CheckArguments, caller: Caller) -> Reply:
+def _check(desk: Desk, given: CheckArguments, call: Call) -> Reply:
+    from ringfence.verbs.check import check
+
     check_source(given.code)
-
-    def work(*_: object) -> Checked:
-        from ringfence.verbs.check import check
-
-        return check(given.code, "strategy", given.class_name)
-
-    checked = await desk.calls.run(caller, work, first="the text is looked at")
+    with desk.fence.lease() as sandbox:
+        checked = check(given.code, "strategy", given.class_name, sandbox=sandbox)
     values = {name: value for name, value in checked.to_json("strategy").items() if name != "file"}
     values["findings"] = [
-        {**asdict(f), "message": for_callers(f.message), "hint": for_callers(f.hint)} for f in checked.findings
+        {**asdict(f), "message": for_callers(f.message), "hint": for_callers(f.hint)}
+        for f in checked.findings[:_MOST_FINDINGS]
     ]
+    if len(checked.findings) > _MOST_FINDINGS:
+        left_out = len(checked.findings) - _MOST_FINDINGS
+        values["notes"] = [*(draft.notes if (draft := checked.draft) else ()), f"{left_out} more findings are left out"]
     answer = CheckAnswer.model_validate(values)
     lines = "\n".join(f"line {f.line}: {f.severity} {f.code} {f.message}; {f.hint}" for f in answer.findings[:50])
     said = untrusted({"findings": lines}, by=SERVER)
@@ -56,4 +56,14 @@ _CHECKS = (
     "Nothing is run."
 )
 
-TOOLS = (reading("check_code", "Check a strategy without running it", _CHECKS, CheckArguments, CheckAnswer, _check),)
+TOOLS = (
+    reading(
+        "check_code",
+        "Check a strategy without running it",
+        _CHECKS,
+        CheckArguments,
+        CheckAnswer,
+        _check,
+        first="the text is looked at",
+    ),
+)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ringfence.mcp.tool import Arguments
 
-Symbols = Annotated[list[str], Field(default_factory=list, description="Only these instruments.")]
+Symbols = Annotated[list[str], Field(default_factory=list, description="Only these instruments.", max_length=100)]
 Start = Annotated[str | None, Field(description="First day to trade; earlier bars warm up.")]
 End = Annotated[str | None, Field(description="Last day.")]
 Timeframe = Annotated[str | None, Field(description="Length of a bar, such as 1d.")]
@@ -18,13 +18,15 @@ Fees = Annotated[float, Field(description="Fraction of each fill's value.")]
 Fractional = Annotated[bool, Field(description="Trade parts of a share.")]
 SlippageBps = Annotated[float, Field(description="Against you, on market and stop orders.")]
 
+Specs = Annotated[list[str], Field(max_length=20)]
+
 WHERE_FROM = "Prices, such as sample:GOOG, synthetic:gbm?seed=1, yahoo:AAPL, alpaca:AAPL or csv:FILE."
 
 
 class Priced(Arguments):
     """Of a tool that is nothing without prices."""
 
-    data: str | list[str] = Field(description=WHERE_FROM, min_length=1)
+    data: str | Specs = Field(description=WHERE_FROM, min_length=1)
     symbols: Symbols
     start: Annotated[str | None, Field(description="First day.")] = None
     end: End = None

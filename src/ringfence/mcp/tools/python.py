@@ -10,17 +10,14 @@ from pydantic import Field, JsonValue
 
 from ringfence.base.errors import InputError
 from ringfence.mcp.answers import OutcomeAnswer, outcome_values
-from ringfence.mcp.calls import Caller, Doing
+from ringfence.mcp.calls import Call
 from ringfence.mcp.desk import Desk
 from ringfence.mcp.fence import WAITING
-from ringfence.mcp.leavings import Left, keep
+from ringfence.mcp.leavings import keep
 from ringfence.mcp.text import describe
-from ringfence.mcp.tool import Arguments, Reply, Tool
+from ringfence.mcp.tool import Arguments, Reply, Text, Tool
 from ringfence.mcp.tools.limits import Limited, Timeout
-from ringfence.sandbox.job import Cancel, Device, Job
-from ringfence.sandbox.outcome import Outcome
-
-RESULT_MB = 1  # an answer goes into a model's context; what is larger belongs into a file
+from ringfence.sandbox.job import Device, Job
 
 _WHAT_IT_FINDS = (
     "It finds numpy, pandas, scipy, TA-Lib, numba, scikit-learn and matplotlib, has no network and sees no host file. "
@@ -30,7 +27,7 @@ _WHAT_IT_FINDS = (
 
 
 class ScriptArguments(Arguments):
-    script: str = Field(description="The text of a Python program.")
+    script: Annotated[str, Text()] = Field(description="The text of a Python program.")
     timeout: Timeout = None
     engine: Literal["standard", "npu"] = Field(
         default="standard", description="npu asks for an accelerator; the answer's device says what there was."
@@ -42,7 +39,7 @@ class FileBytes(Arguments):
 
 
 class PythonArguments(Limited):
-    code: str = Field(description="The text of a Python program.")
+    code: Annotated[str, Text()] = Field(description="The text of a Python program.")
     inputs: dict[str, JsonValue] = Field(default_factory=dict, description="Global variables of the program.")
     files: dict[str, str | FileBytes] = Field(
         default_factory=dict,
@@ -52,13 +49,13 @@ class PythonArguments(Limited):
     device: Device = Field(default="auto", description="The accelerator to ask for.")
 
 
-async def _run_script(desk: Desk, given: ScriptArguments, caller: Caller) -> Reply:
+def _run_script(desk: Desk, given: ScriptArguments, call: Call) -> Reply:
     limits = desk.bounds["chat"].limits({"wall_seconds": given.timeout})
     device: Device = "npu" if given.engine == "npu" else "auto"
-    return await _run(desk, Job(code=given.script, limits=limits, device=device, result_mb=RESULT_MB), caller)
+    return _run(desk, Job(code=given.script, limits=limits, device=device), call)
 
 
-async def _run_python(desk: Desk, given: PythonArguments, caller: Caller) -> Reply:
+def _run_python(desk: Desk, given: PythonArguments, call: Call) -> Reply:
     job = Job(
         code=given.code,
         inputs=given.inputs,
@@ -66,21 +63,16 @@ async def _run_python(desk: Desk, given: PythonArguments, caller: Caller) -> Rep
         limits=desk.bounds["chat"].limits(given.asked),
         device=given.device,
         seed=given.seed,
-        result_mb=RESULT_MB,
     )
-    return await _run(desk, job, caller)
+    return _run(desk, job, call)
 
 
-async def _run(desk: Desk, job: Job, caller: Caller) -> Reply:
-    def work(cancel: Cancel, doing: Doing) -> tuple[Outcome, Left]:
-        with desk.fence.lease() as sandbox:
-            doing.waits_for("program", job.limits.wall_seconds)
-            outcome = sandbox.run(job, cancel=cancel)
-        return outcome, keep(desk.shelf, outcome)
-
-    outcome, left = await desk.calls.run(caller, work, first=WAITING)
-    answer = OutcomeAnswer.model_validate(outcome_values(outcome, left.kept))
-    return Reply(answer=answer, text=describe(outcome, left.kept), blocks=left.blocks)
+def _run(desk: Desk, job: Job, call: Call) -> Reply:
+    with desk.fence.lease() as sandbox:
+        call.doing.waits_for("program", job.limits.wall_seconds)
+        outcome = sandbox.run(job, cancel=call.cancel)
+    left = keep(desk, call.client, outcome)
+    return Reply(answer=OutcomeAnswer.model_validate(outcome_values(left)), text=describe(left), blocks=left.blocks)
 
 
 def _content(name: str, content: str | FileBytes) -> bytes:
@@ -100,7 +92,8 @@ TOOLS = (
         "It runs on the backend that the server is set to; the answer's `backend` says which.",
         arguments=ScriptArguments,
         answer=OutcomeAnswer,
-        call=_run_script,
+        work=_run_script,
+        first=WAITING,
         preset="chat",
     ),
     Tool(
@@ -109,7 +102,8 @@ TOOLS = (
         description=f"Run a Python program in a fresh sandbox, with inputs, files and limits. {_WHAT_IT_FINDS}",
         arguments=PythonArguments,
         answer=OutcomeAnswer,
-        call=_run_python,
+        work=_run_python,
+        first=WAITING,
         preset="chat",
     ),
 )

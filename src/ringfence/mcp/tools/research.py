@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from ringfence.mcp.calls import Caller, Doing
+from ringfence.mcp.calls import Call
 from ringfence.mcp.desk import Desk
 from ringfence.mcp.leavings import link
 from ringfence.mcp.research_view import ResearchAnswer, research_answer, research_text
 from ringfence.mcp.text import one_line
-from ringfence.mcp.tool import Reply, Tool
+from ringfence.mcp.tool import Reply, Text, Tool
 from ringfence.mcp.tools.limits import MemoryMb, Timeout
 from ringfence.mcp.tools.prices import Cash, Fees, Fractional, Priced, SlippageBps
-from ringfence.sandbox.job import Cancel
 
 if TYPE_CHECKING:
-    from ringfence.mcp.researches import Researched
     from ringfence.verbs.research import Progress
 
 _EXAMPLE = "Buy AAPL when RSI drops below 35, sell when it rises above 65"
@@ -27,7 +25,7 @@ _EXAMPLE = "Buy AAPL when RSI drops below 35, sell when it rises above 65"
 class ResearchArguments(Priced):
     """A caller names neither a model nor a command: those are the server's, with its keys."""
 
-    idea: str = Field(description=f"The idea in words, such as: {_EXAMPLE}.", max_length=20_000)
+    idea: Annotated[str, Text()] = Field(description=f"The idea in words, such as: {_EXAMPLE}.", max_length=20_000)
     also: list[str] = Field(default_factory=list, description="Further data, for what did well.", max_length=5)
     author: Literal["rules", "llm"] | None = Field(
         default=None,
@@ -51,20 +49,18 @@ class ResearchArguments(Priced):
     memory_mb: MemoryMb = None
 
 
-async def _research(desk: Desk, given: ResearchArguments, caller: Caller) -> Reply:
+def _research(desk: Desk, given: ResearchArguments, call: Call) -> Reply:
+    from ringfence.mcp.researches import research_and_store  # the engine and the store: half a second, once
+
     limits = desk.bounds["backtest"].limits({"wall_seconds": given.timeout, "memory_mb": given.memory_mb})
     research_id = secrets.token_hex(5)
     named = f"research {research_id}"
+    call.doing.becomes(f"{named}: the prices are loaded")
 
-    def work(cancel: Cancel, doing: Doing) -> Researched:
-        from ringfence.mcp.researches import research_and_store  # the engine and the store: half a second, once
+    def told(progress: Progress) -> None:
+        call.doing.becomes(f"{named}: {one_line(progress.message)}")
 
-        def told(progress: Progress) -> None:
-            doing.becomes(f"{named}: {one_line(progress.message)}")
-
-        return research_and_store(desk, given, research_id, limits, cancel, told)
-
-    done = await desk.calls.run(caller, work, first=f"{named}: the prices are loaded")
+    done = research_and_store(desk, given, research_id, limits, call, told)
     uri = done.kept[0].uri if done.kept else None
     answer = research_answer(done.document, advice=done.advice, uri=uri)
     return Reply(answer=answer, text=research_text(answer), blocks=tuple(map(link, done.kept)))
@@ -80,7 +76,8 @@ TOOLS = (
         "would be. Long lists are cut; `document` names the whole.",
         arguments=ResearchArguments,
         answer=ResearchAnswer,
-        call=_research,
+        work=_research,
+        first="the prices are loaded",
         preset="backtest",
         open_world=True,  # the host fetches prices and asks the model, where there is one; the strategy has no network
     ),

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from ringfence.base.errors import StoreError
 from ringfence.mcp.answers import RunAnswer, RunRowAnswer, RunsAnswer
-from ringfence.mcp.calls import Caller
+from ringfence.mcp.calls import Call
 from ringfence.mcp.desk import Desk
 from ringfence.mcp.run_view import Part, number, run_answer, run_text
 from ringfence.mcp.text import SERVER, one_line, untrusted
 from ringfence.mcp.tool import Arguments, Reply, reading
-
-if TYPE_CHECKING:
-    from ringfence.store import StoredRun
-    from ringfence.verbs.runs import Listing
 
 _OF_A_SANDBOX = re.compile("[0-9a-f]{16}")  # a run's id there; a stored run's is longer
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -51,25 +47,22 @@ class GetArguments(Arguments):
     most: Annotated[int, Field(description="At most so many entries of each part.", ge=1, le=5000)] = 100
 
 
-async def _list(desk: Desk, given: ListArguments, caller: Caller) -> Reply:
-    def work(*_: object) -> Listing:
-        from ringfence.store import RunFilter
-        from ringfence.trade.times import parse_moment
-        from ringfence.verbs.runs import list_runs
+def _list(desk: Desk, given: ListArguments, _: Call) -> Reply:
+    from ringfence.store import RunFilter
+    from ringfence.trade.times import parse_moment
+    from ringfence.verbs.runs import list_runs
 
-        since = None if given.since is None else _EPOCH + timedelta(microseconds=parse_moment(given.since) // 1000)
-        wanted = RunFilter(
-            strategy=given.strategy,
-            verdict=given.verdict,
-            symbol=given.symbol,
-            since=since,
-            order_by=given.sort,
-            descending=given.sort not in _RISING,
-            limit=given.limit,
-        )
-        return list_runs(desk.database, wanted)
-
-    listing = await desk.calls.run(caller, work, first="the store is read")
+    since = None if given.since is None else _EPOCH + timedelta(microseconds=parse_moment(given.since) // 1000)
+    wanted = RunFilter(
+        strategy=given.strategy,
+        verdict=given.verdict,
+        symbol=given.symbol,
+        since=since,
+        order_by=given.sort,
+        descending=given.sort not in _RISING,
+        limit=given.limit,
+    )
+    listing = list_runs(desk.database, wanted)
     answer = RunsAnswer(
         runs=[RunRowAnswer.model_validate(record.to_json()) for record in listing.runs],
         matching=listing.matching,
@@ -91,26 +84,24 @@ def _row(run: RunRowAnswer) -> str:
     return f"{run.run_id} {one_line(run.strategy_name)} v{run.version}: {', '.join(said)}"
 
 
-async def _get(desk: Desk, given: GetArguments, caller: Caller) -> Reply:
-    def work(*_: object) -> StoredRun:
-        from ringfence.verbs.runs import get_run
+def _get(desk: Desk, given: GetArguments, _: Call) -> Reply:
+    from ringfence.verbs.runs import get_run
 
-        try:
-            return get_run(desk.database, given.run_id)
-        except StoreError as e:
-            if not _OF_A_SANDBOX.fullmatch(given.run_id):
-                raise
-            raise StoreError(f"{e}; the stored run of a backtest_run is its answer's run.run_id") from e
-
-    stored = await desk.calls.run(caller, work, first="the store is read")
+    try:
+        stored = get_run(desk.database, given.run_id)
+    except StoreError as e:
+        if not _OF_A_SANDBOX.fullmatch(given.run_id):
+            raise
+        raise StoreError(f"{e}; the stored run of a backtest_run is its answer's run.run_id") from e
     answer = run_answer(stored.json, stored.draft.text, given.parts, given.most)
     return Reply(answer=answer, text=run_text(answer))
 
 
+_FIRST = "the store is read"
 _LISTS = "List the backtests that are stored, with their figures. Fractions are decimals."
 _SHOWS = "Show one stored backtest: verdict, metrics, warnings, and the parts that are asked for."
 
 TOOLS = (
-    reading("runs_list", "List stored backtests", _LISTS, ListArguments, RunsAnswer, _list),
-    reading("runs_get", "Show a stored backtest", _SHOWS, GetArguments, RunAnswer, _get),
+    reading("runs_list", "List stored backtests", _LISTS, ListArguments, RunsAnswer, _list, first=_FIRST),
+    reading("runs_get", "Show a stored backtest", _SHOWS, GetArguments, RunAnswer, _get, first=_FIRST),
 )

@@ -8,15 +8,12 @@ from typing import Annotated
 from pydantic import Field
 
 from ringfence.mcp.answers import CellAnswer, ClosedAnswer, LimitsAnswer, SessionAnswer, outcome_values
-from ringfence.mcp.calls import Caller, Doing
+from ringfence.mcp.calls import Call
 from ringfence.mcp.desk import Desk
-from ringfence.mcp.leavings import Left, keep
-from ringfence.mcp.sessions import Opened
+from ringfence.mcp.leavings import keep
 from ringfence.mcp.text import describe
-from ringfence.mcp.tool import Arguments, Reply, Tool
+from ringfence.mcp.tool import Arguments, Reply, Text, Tool
 from ringfence.mcp.tools.limits import Limited, MemoryMb, Timeout
-from ringfence.sandbox.job import Cancel
-from ringfence.sandbox.outcome import Outcome
 
 SessionId = Annotated[str, Field(description="As session_create gave it.")]
 
@@ -27,7 +24,7 @@ class CreateArguments(Limited):
 
 class CellArguments(Arguments):
     session_id: SessionId
-    code: str = Field(description="The cell's text. The value of a last expression is shown.")
+    code: Annotated[str, Text()] = Field(description="The cell's text. The value of a last expression is shown.")
     timeout: Timeout = None
     memory_mb: MemoryMb = None
 
@@ -36,16 +33,11 @@ class CloseArguments(Arguments):
     session_id: SessionId
 
 
-async def _create(desk: Desk, given: CreateArguments, caller: Caller) -> Reply:
+def _create(desk: Desk, given: CreateArguments, call: Call) -> Reply:
     limits = desk.bounds["chat"].limits(given.asked)
-
-    def work(cancel: Cancel, _: Doing) -> Opened:
-        opened = desk.sessions.create(limits, given.seed)
-        if cancel.is_set():  # nobody will ever know its id
-            desk.sessions.close(opened.session_id)
-        return opened
-
-    opened = await desk.calls.run(caller, work, first="the session opens")
+    opened = desk.sessions.create(call.client, limits, given.seed)
+    if call.cancel.is_set():  # nobody will ever know its id
+        desk.sessions.close(opened.session_id)
     answer = SessionAnswer(
         session_id=opened.session_id,
         backend=desk.fence.backend,
@@ -56,31 +48,21 @@ async def _create(desk: Desk, given: CreateArguments, caller: Caller) -> Reply:
     return Reply(answer=answer, text=text)
 
 
-async def _run(desk: Desk, given: CellArguments, caller: Caller) -> Reply:
-    opened = desk.sessions.find(given.session_id)
+def _run(desk: Desk, given: CellArguments, call: Call) -> Reply:
+    opened = desk.sessions.find(call.client, given.session_id)
     asked = {"wall_seconds": given.timeout, "memory_mb": given.memory_mb}
     limits = desk.bounds["chat"].limits(asked, start=opened.limits)
-
-    def work(cancel: Cancel, doing: Doing) -> tuple[Outcome, Left]:
-        doing.waits_for("cell", limits.wall_seconds)
-        outcome = opened.session.run(given.code, limits=limits, cancel=cancel)
-        return outcome, keep(desk.shelf, outcome)
-
-    outcome, left = await desk.calls.run(caller, work, first="the cell is handed in")
+    call.doing.waits_for("cell", limits.wall_seconds)
+    left = keep(desk, call.client, opened.session.run(given.code, limits=limits, cancel=call.cancel))
     alive = opened.session.alive
-    values = outcome_values(outcome, left.kept) | {"session_id": given.session_id, "alive": alive}
+    values = outcome_values(left) | {"session_id": given.session_id, "alive": alive}
     ended = "" if alive else "\nThe session has ended: open another with session_create."
-    text = describe(outcome, left.kept) + ended
-    return Reply(answer=CellAnswer.model_validate(values), text=text, blocks=left.blocks)
+    return Reply(answer=CellAnswer.model_validate(values), text=describe(left) + ended, blocks=left.blocks)
 
 
-async def _close(desk: Desk, given: CloseArguments, caller: Caller) -> Reply:
-    desk.sessions.find(given.session_id)
-
-    def work(*_: object) -> None:
-        desk.sessions.close(given.session_id)
-
-    await desk.calls.run(caller, work, first="the session closes")
+def _close(desk: Desk, given: CloseArguments, call: Call) -> Reply:
+    desk.sessions.find(call.client, given.session_id)
+    desk.sessions.close(given.session_id)
     answer = ClosedAnswer(session_id=given.session_id, closed=True)
     return Reply(answer=answer, text=f"Session {given.session_id} is closed.")
 
@@ -93,7 +75,8 @@ TOOLS = (
         "between them. Its limits hold for each cell. Close it when it is no longer needed.",
         arguments=CreateArguments,
         answer=SessionAnswer,
-        call=_create,
+        work=_create,
+        first="the session opens",
         preset="chat",
     ),
     Tool(
@@ -103,7 +86,8 @@ TOOLS = (
         "it lets go; `alive` says so.",
         arguments=CellArguments,
         answer=CellAnswer,
-        call=_run,
+        work=_run,
+        first="the cell is handed in",
         preset="chat",
     ),
     Tool(
@@ -112,6 +96,7 @@ TOOLS = (
         description="End a session, once the cell that it may be running is done. Its variables and files are gone.",
         arguments=CloseArguments,
         answer=ClosedAnswer,
-        call=_close,
+        work=_close,
+        first="the session closes",
     ),
 )

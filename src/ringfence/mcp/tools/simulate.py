@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from ringfence.mcp.calls import Caller, Doing
+from ringfence.mcp.calls import Call
 from ringfence.mcp.desk import Desk
 from ringfence.mcp.fence import WAITING
 from ringfence.mcp.finding_view import (
@@ -24,8 +24,6 @@ from ringfence.mcp.leavings import Left, keep
 from ringfence.mcp.tool import Reply, reading
 from ringfence.mcp.tools.limits import MemoryMb, Timeout
 from ringfence.mcp.tools.prices import Priced
-from ringfence.sandbox.job import Cancel
-from ringfence.sandbox.outcome import Outcome
 
 if TYPE_CHECKING:
     from ringfence.verbs.simulate import DataRequest, Desk as SimulateDesk, Finding
@@ -67,7 +65,7 @@ class IndicatorArguments(Question):
     plot: Plot = False
 
 
-async def _monte_carlo(desk: Desk, given: MonteCarloArguments, caller: Caller) -> Reply:
+def _monte_carlo(desk: Desk, given: MonteCarloArguments, call: Call) -> Reply:
     def ask(data: DataRequest, at: SimulateDesk) -> Finding:
         from ringfence.verbs.simulate import Horizon, PriceQuestion, ask_price
 
@@ -84,12 +82,12 @@ async def _monte_carlo(desk: Desk, given: MonteCarloArguments, caller: Caller) -
         )
         return ask_price(question, at)
 
-    found, outcome, left = await _answer(desk, given, caller, ask, seed=given.seed, plot=given.plot)
-    answer = computed(MonteCarloAnswer, found, outcome, left, {"interval": interval(found)})
-    return Reply(answer=answer, text=computed_text(found, outcome, left), blocks=left.blocks)
+    found, left = _answer(desk, given, call, ask, seed=given.seed, plot=given.plot)
+    answer = computed(MonteCarloAnswer, found, left, {"interval": interval(found)})
+    return Reply(answer=answer, text=computed_text(found, left), blocks=left.blocks)
 
 
-async def _indicator(desk: Desk, given: IndicatorArguments, caller: Caller) -> Reply:
+def _indicator(desk: Desk, given: IndicatorArguments, call: Call) -> Reply:
     def ask(data: DataRequest, at: SimulateDesk) -> Finding:
         from ringfence.verbs.simulate import IndicatorQuestion, ask_indicator
 
@@ -98,51 +96,46 @@ async def _indicator(desk: Desk, given: IndicatorArguments, caller: Caller) -> R
         )
         return ask_indicator(question, at)
 
-    found, outcome, left = await _answer(desk, given, caller, ask, seed=0, plot=given.plot)
-    answer = computed(IndicatorAnswer, found, outcome, left, {"indicator": indicator(found, given.name)})
-    return Reply(answer=answer, text=computed_text(found, outcome, left), blocks=left.blocks)
+    found, left = _answer(desk, given, call, ask, seed=0, plot=given.plot)
+    answer = computed(IndicatorAnswer, found, left, {"indicator": indicator(found, given.name)})
+    return Reply(answer=answer, text=computed_text(found, left), blocks=left.blocks)
 
 
-async def _answer(
+def _answer(
     desk: Desk,
     given: Question,
-    caller: Caller,
+    call: Call,
     ask: Callable[[DataRequest, SimulateDesk], Finding],
     *,
     seed: int,
     plot: bool,
-) -> tuple[Finding, Outcome, Left]:
+) -> tuple[Finding, Left]:
+    from ringfence.mcp.prices import allowed, open_cache  # the engine: half a second, once
+    from ringfence.verbs.simulate import DataRequest, Desk as SimulateDesk
+
     limits = desk.bounds["chat"].limits({"wall_seconds": given.timeout, "memory_mb": given.memory_mb})
-
-    def work(cancel: Cancel, doing: Doing) -> tuple[Finding, Outcome, Left]:
-        from ringfence.mcp.prices import allowed, open_cache  # the engine: half a second, once
-        from ringfence.verbs.simulate import DataRequest, Desk as SimulateDesk
-
-        data = DataRequest(
-            specs=allowed(desk, given.specs),
-            symbols=tuple(given.symbols),
-            start=given.start,
-            end=given.end,
-            timeframe=given.timeframe,
-            repair=given.repair,
+    data = DataRequest(
+        specs=allowed(desk, given.specs, given.symbols),
+        symbols=tuple(given.symbols),
+        start=given.start,
+        end=given.end,
+        timeframe=given.timeframe,
+        repair=given.repair,
+    )
+    with desk.fence.lease() as sandbox, open_cache(desk) as cache:
+        call.doing.waits_for("computation", limits.wall_seconds)
+        at = SimulateDesk(
+            sandbox=sandbox,
+            cache=cache,
+            now_ns=time.time_ns(),
+            environ=desk.environ,
+            limits=limits,
+            plot=plot,
+            seed=seed,
+            cancel=call.cancel,
         )
-        with desk.fence.lease() as sandbox:
-            doing.waits_for("computation", limits.wall_seconds)
-            at = SimulateDesk(
-                sandbox=sandbox,
-                cache=open_cache(desk),
-                now_ns=time.time_ns(),
-                environ=desk.environ,
-                limits=limits,
-                plot=plot,
-                seed=seed,
-                cancel=cancel,
-            )
-            found = ask(data, at)
-        outcome = replace(found.outcome, result=None)
-        return found, outcome, keep(desk.shelf, outcome)
-
-    return await desk.calls.run(caller, work, first=WAITING)
+        found = ask(data, at)
+    return found, keep(desk, call.client, replace(found.outcome, result=None))
 
 
 _DRAWS = (
@@ -155,10 +148,10 @@ _COMPUTES = "Compute an indicator over prices in the sandbox: its last values, i
 TOOLS = (
     reading(
         "monte_carlo", "Simulate a price", _DRAWS, MonteCarloArguments, MonteCarloAnswer, _monte_carlo,
-        preset="chat", open_world=True,
+        first=WAITING, preset="chat", open_world=True,
     ),
     reading(
         "indicator_compute", "Compute an indicator", _COMPUTES, IndicatorArguments, IndicatorAnswer, _indicator,
-        preset="chat", open_world=True,
+        first=WAITING, preset="chat", open_world=True,
     ),
 )  # fmt: skip

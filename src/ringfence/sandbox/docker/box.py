@@ -51,6 +51,14 @@ class BoxEnded(SandboxError):
     """The container is gone while something was expected of it."""
 
 
+class OverBetweenCells(BoxEnded):
+    """A session had ended before its cell came."""
+
+    def __init__(self, breach: str) -> None:
+        super().__init__("the session had ended before its cell came: open another")
+        self.breach = breach
+
+
 class Box:
     def __init__(self, engine: Engine, spec: Spec, shape: Shape) -> None:
         self._engine, self.shape = engine, shape
@@ -60,7 +68,7 @@ class Box:
         self.cgroup_version: int | None = None
         self.landlock_abi = 0
         self.frames: deque[tuple[bytes, bytes]] = deque()
-        self._reader = frames.Reader()
+        self._reader = frames.Reader(frames.MOST_BYTES_OUT)
         self._muxed = bytearray()
         self._complaints = bytearray()
         self._discarded = self._over = self._aborted = False
@@ -232,10 +240,31 @@ class Box:
         return receive_artifacts(self.arriving(time.monotonic() + _COLLECT_SECONDS), keep)
 
     @property
-    def alive(self) -> bool:
-        """Parked and silent; whatever it says or ends with before its order means that it is of no use."""
+    def parked(self) -> bool:
+        """There and silent; whatever it says or ends with before its order means that it is of no use."""
         with self._lock:
             return not self._discarded and self.socket.fileno() >= 0 and not readable(self.socket, 0)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the container is gone, whatever it said before; safe while another thread listens to it."""
+        with self._lock:
+            return self._discarded or self._over or self.socket.fileno() < 0 or _is_shut(self.socket)
+
+    def over_between_cells(self) -> str | None:
+        """The keeper's word for why the session ended while nothing was asked of it; None while it is there."""
+        while self.socket.fileno() >= 0:  # else a fork has let go of it
+            if not readable(self.socket, 0):
+                return None
+            is_there = self.pump()
+            while self.frames:
+                kind, payload = self.frames.popleft()
+                if kind != frames.OVER:
+                    raise BoxEnded("the container said something between two cells: open another session")
+                return payload.decode(errors="replace")
+            if not is_there:
+                break
+        return "gone"
 
     def kill(self) -> None:
         self._engine.kill(self._container)
@@ -276,6 +305,13 @@ class Box:
 
 def _settable(limits: Limits) -> tuple[int, float, int]:
     return limits.memory_mb, limits.cpus, limits.processes
+
+
+def _is_shut(sock: socket.socket) -> bool:
+    """Whether the other side has hung up, even if there is something of it to read."""
+    poll = select.poll()
+    poll.register(sock, getattr(select, "POLLRDHUP", 0))  # where there is none, POLLHUP says it, unasked
+    return bool(poll.poll(0))
 
 
 def readable(sock: socket.socket, seconds: float) -> bool:

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from socket import SocketIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ringfence.base.errors import MountError, SandboxError
 from ringfence.sandbox.docker import forks
 from ringfence.sandbox.docker.image import PREFIX, PYTHON_LABEL, find_image
 from ringfence.sandbox.docker.masks import masked_paths
-from ringfence.sandbox.docker.owner import LABEL, Owner
+from ringfence.sandbox.docker.owner import LABEL, Found, Owner
 from ringfence.sandbox.job import Limits, Mount
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ _CPU_PERIOD_US = 100_000
 _KEEPER_PROCESSES = 1
 _GVISOR_PROCESSES = 512
 _INODES_PER_MB = 256
+_RUNNING = ("running", "paused", "restarting")
 _ULIMITS = {"nofile": 4096, "nproc": 32_768}
 
 
@@ -261,17 +262,30 @@ class Engine:
                 self.remove_later(self._left.popleft())
 
     def reap(self, *, mine: bool = False) -> int:
-        """Remove the containers that owners on this machine who are dead now left, and mine; returns how many."""
+        """Remove the containers of owners who are dead for certain, and mine; returns how many."""
         with _told("could not list containers"):
-            found = self._client.containers(all=True, filters={"label": LABEL})
-        labels = {str(row["Id"]): row.get("Labels") or {} for row in found}
-        unwanted = [c for c, has in labels.items() if self._owner.is_orphan(has) or (mine and self._owner.is_mine(has))]
+            rows = self._client.containers(all=True, filters={"label": LABEL})
+        found = {str(row["Id"]): _found(row) for row in rows}
+        unwanted = [
+            container
+            for container, about in found.items()
+            if self._owner.is_orphan(about) or (mine and self._owner.is_mine(about.labels))
+        ]
         for container in unwanted:
             self.remove(container)
         return len(unwanted)
 
     def close(self) -> None:
         self._client.close()
+
+
+def _found(row: Mapping[str, Any]) -> Found:
+    made_at = row.get("Created")
+    return Found(
+        labels=row.get("Labels") or {},
+        is_running=row.get("State") in _RUNNING,
+        made_at=float(made_at) if isinstance(made_at, int) else float("inf"),
+    )
 
 
 def _tmpfs(spec: Spec, *, plain: bool) -> dict[str, str]:

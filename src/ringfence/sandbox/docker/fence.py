@@ -16,10 +16,10 @@ from ringfence.sandbox.docker.isolation import Means
 from ringfence.sandbox.docker.pool import Pool
 from ringfence.sandbox.docker.session import DockerSession
 from ringfence.sandbox.docker.watch import Watch
-from ringfence.sandbox.job import Cancel, Device, Job, Limits, Mount, check_artifacts_dir, is_cancelled
-from ringfence.sandbox.keeping import keep_in
+from ringfence.sandbox.job import Cancel, Device, Job, Limits, Mount, is_cancelled
 from ringfence.sandbox.order import job_order
 from ringfence.sandbox.outcome import DeviceReport, Outcome
+from ringfence.sandbox.placing import Leavings, leavings_in
 from ringfence.sandbox.verdict import judge
 
 _MS = 1000.0
@@ -48,23 +48,27 @@ class DockerSandbox:
         }
 
     def _probe(self, device: Device) -> Callable[[Job], Outcome]:
-        return lambda job: self._run_on(device, job, DeviceReport())
+        def run(job: Job) -> Outcome:
+            with leavings_in(None) as left:
+                return self._run_on(device, job, left, DeviceReport())
+
+        return run
 
     def run(self, job: Job, *, on_output: OnOutput | None = None, cancel: Cancel | None = None) -> Outcome:
         self.check(job.limits)
         mounts = [m for m in job.mounts if isinstance(m, Mount)]
         for mount in mounts:
             mount.check_host()
-        if job.artifacts_dir is not None:
-            check_artifacts_dir(job.artifacts_dir, mounts)
-        devices = self._devices.get(job.device)
-        report = devices.report(job.device) if devices is not None else DeviceReport(requested=job.device)
-        return self._run_on(job.device, job, report, on_output, cancel)
+        with leavings_in(job.artifacts_dir, mounts) as left:
+            devices = self._devices.get(job.device)
+            report = devices.report(job.device) if devices is not None else DeviceReport(requested=job.device)
+            return self._run_on(job.device, job, left, report, on_output, cancel)
 
     def _run_on(
         self,
         device: Device,
         job: Job,
+        left: Leavings,
         report: DeviceReport,
         on_output: OnOutput | None = None,
         cancel: Cancel | None = None,
@@ -73,13 +77,15 @@ class DockerSandbox:
         with self._running:
             if is_cancelled(cancel):  # while it waited for its turn
                 isolation = self.means.describe()
-                return never_ran(limits=job.limits, backend="docker", isolation=isolation, device=report)
+                return never_ran(
+                    run_id=left.run_id, limits=job.limits, backend="docker", isolation=isolation, device=report
+                )
             started = time.monotonic()
             box, parked = self._pool.take(Shape.of(job, kind), job.limits)
             stages = {"parked" if parked else "made": _since(started)}
             try:
                 with box.in_use():
-                    return self._run_in(box, job, report, on_output, cancel, stages)
+                    return self._run_in(box, job, left, report, on_output, cancel, stages)
             finally:
                 self._pool.discard(box)
 
@@ -87,6 +93,7 @@ class DockerSandbox:
         self,
         box: Box,
         job: Job,
+        left: Leavings,
         report: DeviceReport,
         on_output: OnOutput | None,
         cancel: Cancel | None,
@@ -106,9 +113,10 @@ class DockerSandbox:
         verdict = judge(evidence, watch.counters, job.limits, command=job.code is None)
         if job.driver == "script" and verdict.status == "exit":
             verdict = replace(verdict, result=None)  # only a driver speaks after its program has left
-        collected = box.collect(keep_in(job.artifacts_dir))
+        collected = box.collect(left.keep)
         stages["collect"] = _since(ended)
         return answer(
+            run_id=left.run_id,
             stdout=watch.stdout, stderr=watch.stderr, evidence=evidence, counters=watch.counters, verdict=verdict,
             collected=collected, limits=job.limits, backend="docker", isolation=self._isolation(box),
             device=report, stages=stages,

@@ -33,16 +33,6 @@ class Inside(Gauge):
         self.base_bytes = self._most_bytes = self.memory_bytes()
         self._most_processes = 1
 
-    def memory_bytes(self) -> int:
-        """What cannot be given back: all but the page cache of files on disk."""
-        place = self._dirs["memory"]
-        used = read_file(place / ("memory.current" if self.version == 2 else "memory.usage_in_bytes"))
-        rows = (line.split() for line in read_file(place / "memory.stat").splitlines())
-        stat = {row[0]: int(row[1]) for row in rows}
-        cached = stat.get("file", 0) if self.version == 2 else stat.get("total_cache", 0)
-        in_memory = stat.get("shmem", 0) if self.version == 2 else stat.get("total_shmem", 0)
-        return int(used or 0) - cached + in_memory
-
     def sample(self) -> None:
         """Remember the highest memory and number of processes seen: not every kernel keeps a peak."""
         self._most_bytes = max(self._most_bytes, self.memory_bytes())

@@ -22,19 +22,21 @@ from dataclasses import astuple
 
 from ringfence.guest import wire
 from ringfence.sandbox import artifacts
+from ringfence.sandbox.channel import REPORT_ROOM
 from ringfence.sandbox.docker import frames
 from ringfence.sandbox.docker.inside import Inside
 from ringfence.sandbox.docker.parcel import put_file, send_artifacts
+from ringfence.sandbox.docker.rest import Breach, Rest, signal_all, stop_all
 from ringfence.sandbox.docker.tap import Tap
 from ringfence.sandbox.docker.ward import WORK, Jail, Ward
 from ringfence.sandbox.evidence import Counters, Exit, Kill
-from ringfence.sandbox.native import preload, syscalls as sc
+from ringfence.sandbox.native import contain, preload, syscalls as sc
 from ringfence.sandbox.streams import is_flood
 
 _CHUNK = 1 << 16
 _TICK_SECONDS = 0.05
+_REST_TICK_SECONDS = 0.2
 _DYING_TICKS = 10
-_REPORT_ROOM = 1 << 20
 _NEARLY_FULL = 0.98
 _TINY, _DRIBBLES, _BREATH_SECONDS = 1024, 16, 0.002
 _DISKS = (WORK, "/tmp", "/dev/shm")
@@ -46,6 +48,7 @@ def main() -> None:
     if os.getpid() != 1:
         sys.exit("the keeper must be the container's first process: start it without an init")
     setup = json.loads(sys.argv[1])
+    contain.reset_signals()  # the engine may have been started by somebody who ignores some
     orders, answers = _take_descriptors()
     sc.prctl(sc.PR_SET_DUMPABLE, 0)
     # The first process of a namespace does not die of a signal that it has no handler for; Python has one for this.
@@ -78,17 +81,19 @@ class Keeper:
             Tap(frames.STDERR, ward.stderr, self.say),
         )
         self._inside = Inside.find()
-        self._reader = frames.Reader()
+        self._reader = frames.Reader(frames.MOST_BYTES)
         self._work = os.open(WORK, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._baseline = artifacts.stamps(self._work)
         self._running = self._is_cell = False
         self._bounds: dict[str, float | None] = {}
-        self._reported = bytearray()
+        self._head = b""  # of the report
         self._passed_on = 0
         self._order = memoryview(b"")  # what of it the job has not taken yet
         self._order_fd = os.dup(ward.channel.fileno())
         self._exit: Exit | None = None
         self._killed: Kill | None = None
+        self._rest: Rest | None = None  # while a session waits for its next cell
+        self._breach: Breach | None = None
         self._disk_full = self._lost = False
         self._sampled = 0.0
         self._most_tasks = 0
@@ -114,8 +119,12 @@ class Keeper:
         poll = select.poll()
         for fd in (self._orders, self._stdout.fd, self._stderr.fd, self._ward.channel.fileno(), self._wake):
             poll.register(fd, select.POLLIN)
+        # Between cells nothing is passed on: the host does not read then, and who waits for it does not watch.
+        at_rest = select.poll()
+        for fd in (self._orders, self._wake):
+            at_rest.register(fd, select.POLLIN)
         while True:
-            ready = {fd for fd, _ in poll.poll(_TICK_SECONDS * 1000 if self._running else None)}
+            ready = self._wait(poll if self._rest is None else at_rest)
             heard = self._listen(poll, ready)
             if self._orders in ready and not self._take_orders():
                 return
@@ -123,11 +132,17 @@ class Keeper:
             if self._wake in ready and self._reap():
                 self._finish()
                 return
-            if self._is_cell and self._report() is not None:
+            if self._is_cell and self._has_reported():
                 self._end_cell()
             if self._running:
                 self._check(time.monotonic())
                 self._breathe(ready, heard)
+            elif self._rest is not None:
+                self._look_after(self._rest)
+
+    def _wait(self, poll: select.poll) -> set[int]:
+        tick = _TICK_SECONDS if self._running else _REST_TICK_SECONDS if self._rest is not None else None
+        return {fd for fd, _ in poll.poll(None if tick is None else tick * 1000)}
 
     def _listen(self, poll: select.poll, ready: set[int]) -> int:
         heard = 0
@@ -179,17 +194,20 @@ class Keeper:
 
     def _begin(self, kind: bytes, payload: bytes) -> None:
         """`payload` is what the keeper has to know, a line of JSON, and then what the job is to get."""
+        if self._breach is not None:
+            return  # it is being ended, which the host hears next
         head, _, order = payload.partition(b"\n")
         self._bounds = json.loads(head)
         self._is_cell = kind == frames.CELL
+        self._rest = None
         self._running, self._killed, self._disk_full = self._bounds["output_bytes"] is not None, None, False
         self._take_lease((self._bounds["wall_seconds"] or 0.0) + _LEASE_SECONDS if self._running else None)
-        self._reported.clear()
+        self._head = b""
         self._passed_on = 0
         for tap in (self._stdout, self._stderr):
             tap.reset(int(self._bounds["output_bytes"] or 0))
         if self._is_cell:
-            _signal_all(signal.SIGCONT)
+            signal_all(signal.SIGCONT)
         else:
             self._baseline = artifacts.stamps(self._work)  # with the files that it was given
         if self._inside:
@@ -227,20 +245,29 @@ class Keeper:
             return True
         except ConnectionResetError:
             return False
-        room = int(self._bounds.get("result_bytes") or 0) + _REPORT_ROOM - self._passed_on
+        self._head = (self._head + chunk[: wire.HEAD_BYTES])[: wire.HEAD_BYTES]
+        room = self._most_report_bytes - self._passed_on
         if room > 0 and chunk:
             self.say(frames.CHANNEL, chunk[:room])
         self._passed_on += len(chunk)
-        if self._is_cell:
-            self._reported += chunk[: max(0, room)]
-        return bool(chunk) and room > 0
+        if max(self._passed_on, self._report_bytes) > self._most_report_bytes:
+            # The host has seen so too. Who is still writing must not wait for a reader until its time is up.
+            self._ward.channel.shutdown(socket.SHUT_RD)
+            return False
+        return bool(chunk)
 
-    def _report(self) -> bytes | None:
-        """A cell's whole report, once it is there."""
-        if len(self._reported) < wire.HEAD_BYTES:
-            return None
-        size = wire.length(bytes(self._reported[: wire.HEAD_BYTES]))
-        return bytes(self._reported) if len(self._reported) >= wire.HEAD_BYTES + size else None
+    @property
+    def _most_report_bytes(self) -> int:
+        return int(self._bounds.get("result_bytes") or 0) + REPORT_ROOM + wire.HEAD_BYTES
+
+    @property
+    def _report_bytes(self) -> int:
+        """What the report's own head says, with the head; 0 until it is there."""
+        return wire.HEAD_BYTES + wire.length(self._head) if len(self._head) == wire.HEAD_BYTES else 0
+
+    def _has_reported(self) -> bool:
+        """Whether a cell's whole report is there, or the beginning of one that nobody will take in."""
+        return 0 < self._report_bytes <= self._passed_on or self._report_bytes > self._most_report_bytes
 
     def _check(self, now: float) -> None:
         if self._killed or self._exit is not None:
@@ -259,7 +286,7 @@ class Keeper:
         if self._inside is None:
             self._most_tasks = max(self._most_tasks, _count_tasks() - 1)
             if self._most_tasks > int(self._bounds["processes"] or 0):
-                _signal_all(signal.SIGKILL)
+                signal_all(signal.SIGKILL)
             return
         counted = self._inside.counters()
         limit = self._bounds["cpu_seconds"]
@@ -274,7 +301,7 @@ class Keeper:
     def _kill(self, why: Kill) -> None:
         if self._killed is None and self._exit is None:
             self._killed = why
-            _signal_all(signal.SIGKILL)
+            signal_all(signal.SIGKILL)
 
     def _reap(self) -> bool:
         """True when no process is left but this one."""
@@ -289,9 +316,19 @@ class Keeper:
                 return False
             if pid == self._ward.pid:
                 self._exit = Exit(status, used.ru_utime, used.ru_stime, used.ru_maxrss * 1024)
-                _signal_all(signal.SIGKILL)  # what it left behind goes with it
+                signal_all(signal.SIGKILL)  # what it left behind goes with it
+
+    def _look_after(self, rest: Rest) -> None:
+        """End a session that is not at rest between its cells."""
+        if self._breach is None and self._exit is None and (breach := rest.breach()) is not None:
+            self._breach = breach
+            signal_all(signal.SIGKILL)
 
     def _finish(self) -> None:
+        if self._rest is not None:
+            why = self._breach or self._rest.breach() or "ended"
+            self.say(frames.OVER, why.encode())
+            return
         if self._running and self._killed is None and self._is_over_disk():
             self._killed = "disk_limit"  # it ended between two looks
         for tap in (self._stdout, self._stderr):
@@ -304,7 +341,7 @@ class Keeper:
         send_artifacts(self._work, self._baseline, self.say)
 
     def _end_cell(self) -> None:
-        stopped = _stop_all()
+        stopped = stop_all()
         for tap in (self._stdout, self._stderr):
             tap.drain_rest()
         self._running = self._is_cell = False
@@ -312,6 +349,7 @@ class Keeper:
         self._say_ended(stopped=stopped)
         send_artifacts(self._work, self._baseline, self.say)
         self._baseline = artifacts.stamps(self._work)
+        self._rest = Rest(self._inside, self._is_over_disk)
 
     def _count(self) -> Counters:
         """What the kernel counted; where a runtime such as gVisor shows no group of its own, what was seen."""
@@ -335,30 +373,6 @@ class Keeper:
             "in_use": [self._inside.memory_bytes() if self._inside else 0],
         }
         self.say(frames.ENDED, json.dumps(ended).encode())
-
-
-def _signal_all(number: int) -> None:
-    """Every process of the container but this one."""
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(-1, number)
-
-
-def _stop_all() -> bool:
-    """Stop them all, again and again for a while: a signal takes a moment, and one may wake another."""
-    for i in range(60):
-        _signal_all(signal.SIGSTOP)
-        if all(_is_stopped(pid) for pid in os.listdir("/proc") if pid.isdecimal() and pid != "1"):
-            return True
-        time.sleep(min(0.0005 * 2 ** (i // 5), 0.2))
-    return False
-
-
-def _is_stopped(pid: str) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            return f.read().rpartition(")")[2].split()[0] in "TtZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True  # it ended while we looked
 
 
 def _count_tasks() -> int:

@@ -49,10 +49,12 @@ def open_docker(
 
     def close() -> None:
         # Once more: an engine that was asked by a caller who was then killed may have made a container only now.
+        is_clean = False
         with suppress(SandboxError):
             engine.reap(mine=True)
+            is_clean = True
         engine.close()
-        owner.release()
+        owner.release(is_clean=is_clean)
 
     try:
         if runtime is not None and runtime not in engine.runtimes:

@@ -17,11 +17,11 @@ from ringfence.sandbox.artifacts import Collected, Stamp
 from ringfence.sandbox.docker import frames
 from ringfence.sandbox.frames import FrameError, parse_json
 from ringfence.sandbox.keeping import Copy, Keep, Unfit, Write
+from ringfence.sandbox.names import MOST_CHARACTERS, Names, shown
 from ringfence.sandbox.outcome import Artifact, RejectedArtifact
 
 Say = Callable[[bytes, bytes], None]
 _MOST_COUNT, _MOST_BYTES = 100, 64 << 20
-_LONGEST_NAME = 1000
 
 
 def pack_file(name: str, content: bytes) -> bytes:
@@ -71,27 +71,29 @@ def receive_artifacts(arriving: Iterator[tuple[bytes, bytes]], keep: Keep) -> Co
     """Take what a keeper sends, as it comes; what no keeper of ours sends is refused."""
     taken: list[Artifact] = []
     rejected: list[RejectedArtifact] = []
-    room = _MOST_BYTES
+    names, offered, room = Names(), 0, _MOST_BYTES
     for kind, payload in arriving:
         if kind == frames.DONE:
             found, truncated = _read_rejected(payload)
-            names = [r.name for r in rejected]
-            rejected += [r for r in found if r.name not in names]
+            told = [r.name for r in rejected]
+            rejected += [r for r in found if r.name not in told]
             return Collected(
                 artifacts=tuple(sorted(taken, key=lambda a: a.name)),
                 rejected=tuple(sorted(rejected, key=lambda r: r.name)),
                 truncated=truncated,
             )
-        if kind != frames.KEPT or len(taken) >= _MOST_COUNT:
+        if kind != frames.KEPT or offered >= _MOST_COUNT:
             raise SandboxError("the container sent something other than its artifacts: run the job again")
         name, size = _read_head(payload, room)
+        offered, room = offered + 1, room - size
         incoming = _Incoming(arriving, size)
         try:
+            if wrong := names.claim(name):
+                raise Unfit(wrong)
             taken.append(keep(name, size, incoming))
-            room -= size
         except Unfit as e:
             incoming.skip()
-            rejected.append(RejectedArtifact(name, str(e)))
+            rejected.append(RejectedArtifact(shown(name), str(e)))
     raise SandboxError("the container ended before it had sent its artifacts: run the job again")
 
 
@@ -124,10 +126,8 @@ class _Incoming:
 def _read_head(payload: bytes, room: int) -> tuple[str, int]:
     head = _object(payload)
     name, size = head.get("name"), head.get("bytes")
-    if not isinstance(name, str) or len(name) > _LONGEST_NAME or type(size) is not int or not 0 <= size <= room:
+    if not isinstance(name, str) or len(name) > MOST_CHARACTERS or type(size) is not int or not 0 <= size <= room:
         raise SandboxError("the container sent an artifact without a name or with too many bytes: run the job again")
-    if any(artifacts.safe_name(part.encode("utf-8", "surrogatepass")) is None for part in name.split("/")):
-        raise SandboxError("the container sent an artifact with an unsafe name: run the job again")
     return name, size
 
 
@@ -137,7 +137,7 @@ def _read_rejected(payload: bytes) -> tuple[list[RejectedArtifact], bool]:
     if not isinstance(rows, list) or len(rows) > artifacts.MAX_REJECTED:
         raise SandboxError("the container sent a damaged list of artifacts: run the job again")
     found = [
-        RejectedArtifact(str(row[0])[:300], str(row[1])[:300]) for row in rows if isinstance(row, list) and row[1:]
+        RejectedArtifact(shown(str(row[0])), shown(str(row[1]))) for row in rows if isinstance(row, list) and row[1:]
     ]
     return found, end.get("truncated") is True
 

@@ -48,7 +48,7 @@ class Pool:
         if os.getpid() != self._owner:
             raise SandboxError("this sandbox belongs to the process that opened it: open another after a fork")
         while (box := self._pick(shape, limits)) is not None:
-            if box.alive:
+            if box.parked:
                 return box, True
             self.discard(box)
         return self._make_ready(shape, limits), False

@@ -10,13 +10,14 @@ from dataclasses import replace
 from ringfence.sandbox import OnOutput
 from ringfence.sandbox.answer import answer, never_ran
 from ringfence.sandbox.docker import frames
-from ringfence.sandbox.docker.box import Box
+from ringfence.sandbox.docker.box import Box, OverBetweenCells
 from ringfence.sandbox.docker.watch import Watch
-from ringfence.sandbox.held import GRACE_SECONDS, HeldSession
+from ringfence.sandbox.held import GRACE_SECONDS, HeldSession, SessionOver
 from ringfence.sandbox.job import Cancel, Limits, is_cancelled
 from ringfence.sandbox.keeping import in_memory
 from ringfence.sandbox.order import session_order
 from ringfence.sandbox.outcome import DeviceReport, Outcome
+from ringfence.sandbox.placing import make_run_id
 from ringfence.sandbox.verdict import judge
 
 
@@ -42,7 +43,21 @@ class DockerSession(HeldSession):
 
     @property
     def alive(self) -> bool:
-        return super().alive and self._box.alive
+        return super().alive and not self._box.ended
+
+    def _over(self) -> str | None:
+        with self._box.in_use():
+            breach = self._box.over_between_cells()
+        return None if breach is None else self._words(breach)
+
+    def _words(self, breach: str) -> str:
+        limits = self._box.limits
+        return {
+            "memory_limit": f"it used more than {limits.memory_mb} MB between two cells",
+            "disk_limit": f"it wrote more than {limits.disk_mb} MB between two cells",
+            "awake": "its program went on running between two cells",
+            "ended": "its program ended between two cells",
+        }.get(breach, "its container ended")
 
     def _apply(self, limits: Limits) -> None:
         with self._box.in_use():
@@ -51,9 +66,14 @@ class DockerSession(HeldSession):
     def _run_cell(self, code: str, limits: Limits, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
         if is_cancelled(cancel):
             self._rest()
-            return never_ran(limits=limits, backend="docker", isolation=self._isolation, device=DeviceReport())
-        with self._box.in_use():
-            return self._run_in(code, limits, on_output, cancel)
+            return never_ran(
+                run_id=make_run_id(), limits=limits, backend="docker", isolation=self._isolation, device=DeviceReport()
+            )
+        try:
+            with self._box.in_use():
+                return self._run_in(code, limits, on_output, cancel)
+        except OverBetweenCells as e:
+            raise SessionOver(self._words(e.breach)) from e
 
     def _run_in(self, code: str, limits: Limits, on_output: OnOutput | None, cancel: Cancel | None) -> Outcome:
         started = time.monotonic()
@@ -73,12 +93,13 @@ class DockerSession(HeldSession):
         verdict = judge(evidence, watch.counters, limits)
         collected = self._box.collect(in_memory)
         self._stopped = watch.stopped
-        if evidence.exit is not None:
+        if evidence.exit is not None or evidence.damage is not None:  # after that, nobody knows where a report begins
             self._end(verdict.reason)
             verdict = replace(verdict, reason=f"{verdict.reason}; the session ended with it")
         else:
             self._rest()
         return answer(
+            run_id=make_run_id(),
             stdout=watch.stdout, stderr=watch.stderr, evidence=evidence, counters=watch.counters, verdict=verdict,
             collected=collected, limits=limits, backend="docker", isolation=self._isolation,
             device=DeviceReport(), stages={"run": round((ended - started) * 1000, 3)},

@@ -19,7 +19,6 @@ WORK = "/job"
 WRITABLE = ("/box", WORK, "/tmp", "/dev/shm")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _READY_SECONDS = 60.0
-_DESCRIPTORS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +32,13 @@ class Jail:
     @classmethod
     def prepare(cls, *, connect: bool, writable: Sequence[str]) -> Jail:
         return cls(
-            filter=seccomp.assemble(sc.machine(), counted=True, connect=connect),
+            filter=seccomp.assemble(sc.machine(), counted=True, connect=connect, private=True),
             landlock_abi=sc.landlock_abi(),
             writable=(*WRITABLE, *writable),
         )
 
     def enter(self) -> None:
-        contain.set_fixed_limits(_DESCRIPTORS)
+        contain.set_fixed_limits()
         with open("/proc/self/oom_score_adj", "w") as f:
             f.write("1000")  # so that it is the job that runs out of memory, and not the keeper
         sc.prctl(sc.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -83,8 +82,7 @@ def _live(jail: Jail, channel: int, stdout: int, stderr: int) -> None:
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        contain.reset_signals()
         _arrange_descriptors(channel, stdout, stderr)
         sc.prctl(sc.PR_SET_DUMPABLE, 1)  # the keeper's shield, which a fork inherits, would hide its own /proc from it
         os.chdir(WORK)

@@ -13,15 +13,14 @@ from collections.abc import Callable
 from typing import get_args
 
 from ringfence.base.errors import InputError, SandboxError
-from ringfence.guest import wire
 from ringfence.sandbox import OnOutput
+from ringfence.sandbox.channel import Channel
 from ringfence.sandbox.docker import frames
-from ringfence.sandbox.docker.box import Box, BoxEnded, read_object
+from ringfence.sandbox.docker.box import Box, BoxEnded, OverBetweenCells, read_object
 from ringfence.sandbox.evidence import Census, Counters, Evidence, Exit, Kill
 from ringfence.sandbox.job import Cancel, Limits
 from ringfence.sandbox.streams import Heard
 
-_REPORT_ROOM = 1 << 20
 _OBEY_SECONDS = 5.0  # to a keeper that was told to kill
 _KILL_SECONDS = 30.0  # to an engine that was
 _SIGNALLED = 128
@@ -38,8 +37,7 @@ class Watch:
         self.stderr = Heard("stderr", limits.output_bytes, on_output)
         self.counters = Counters()
         self.stopped = True  # all that a cell left running, if it was a cell
-        self._channel = bytearray()
-        self._most_report_bytes = (result_mb << 20) + _REPORT_ROOM
+        self._channel = Channel(result_mb)
         self._started = time.monotonic()
         self._deadline = self._started + limits.wall_seconds
         self._told: Kill | None = None
@@ -82,22 +80,16 @@ class Watch:
         elif kind == frames.STDERR:
             self.stderr.take(payload)
         elif kind == frames.CHANNEL:
-            self._channel += payload[: max(0, self._most_report_bytes + wire.HEAD_BYTES - len(self._channel))]
-            if self._reported_at is None and self._report() is not None:
+            self._channel.take(payload)
+            if self._reported_at is None and self._channel.is_whole:
                 self._reported_at = time.monotonic()
         elif kind == frames.LOST:
             said = payload.decode(errors="replace")[:200]
             raise InputError(f"a file cannot be put into the {self._limits.disk_mb} MB working directory: {said}")
+        elif kind == frames.OVER:
+            raise OverBetweenCells(payload.decode(errors="replace"))
         else:
             raise BoxEnded("the container sent something that no job sends: run the job again")
-
-    def _report(self) -> bytes | None:
-        if len(self._channel) < wire.HEAD_BYTES:
-            return None
-        size = wire.length(bytes(self._channel[: wire.HEAD_BYTES]))
-        if len(self._channel) < wire.HEAD_BYTES + size:
-            return None
-        return bytes(self._channel[wire.HEAD_BYTES : wire.HEAD_BYTES + size])
 
     def _check(self, now: float) -> None:
         if self._hard_at is None:
@@ -150,13 +142,11 @@ class Watch:
         return self._evidence(Exit(status, 0.0, 0.0, 0), self._told, disk_full=False)
 
     def _evidence(self, exit_: Exit | None, killed: Kill | None, *, disk_full: bool) -> Evidence:
-        report = self._report()
-        expected = 0 if report is None else wire.HEAD_BYTES + len(report)
         return Evidence(
             exit=exit_,
             killed=killed,
-            report=report,
-            report_damaged=len(self._channel) != expected,
+            report=self._channel.report(),
+            damage=self._channel.damage,
             wall_seconds=time.monotonic() - self._started,
             disk_full=disk_full,
             peak=Census(),

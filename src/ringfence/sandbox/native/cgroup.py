@@ -2,6 +2,10 @@
 
 A sandbox owns one group per hierarchy, named after its block (see `blocks`), and makes one group in it for
 every job. Nothing here trusts the job: the kernel's own counters are the evidence for its status.
+
+A memory group that is removed stays in the kernel, dead, for as long as a page is charged to it: a page of a file that
+its job was the first to read may be there for ever. So in version 1, where the peak can be reset, the next job gets the
+memory group of one that has ended. Version 2 has no such reset in most kernels, so there the pages are reclaimed.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import errno
 import os
 import signal
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,16 +111,27 @@ def _write(path: Path, text: str) -> None:
 class Group(Gauge):
     """The groups of one job, one directory per hierarchy."""
 
-    def __init__(self, version: int, dirs: Mapping[str, Path], limits: Limits) -> None:
+    def __init__(self, version: int, dirs: Mapping[str, Path], limits: Limits, *, reused: Path | None) -> None:
         super().__init__(version, dirs)
         self.places = list(dict.fromkeys(dirs.values()))
-        for place in self.places:
-            try:
-                os.mkdir(place)
-            except FileNotFoundError as e:
-                raise GroupGone from e
         self._limits: Limits | None = None
-        self.apply(limits)
+        made = []
+        try:
+            for place in self.places:
+                if place != reused:
+                    os.mkdir(place)
+                    made.append(place)
+            self.apply(limits)
+        except BaseException as e:
+            for place in made:
+                remove_group(place)
+            if isinstance(e, FileNotFoundError):
+                raise GroupGone from e
+            raise
+
+    @property
+    def memory_place(self) -> Path:
+        return self._dirs["memory"]
 
     def open_procs(self) -> list[int]:
         """Descriptors a process writes "0" to, to move itself in."""
@@ -129,9 +145,10 @@ class Group(Gauge):
 
     def apply(self, limits: Limits) -> None:
         """Set the limits; those that are set already cost nothing."""
-        old, self._limits = self._limits, limits
+        old = self._limits
         if old is None or old.memory_mb != limits.memory_mb:
             self._apply_memory(limits.memory_mb * _MB)
+        self._limits = limits
         if old is None or old.processes != limits.processes:
             _write(self._dirs["pids"] / "pids.max", str(limits.processes))
         if "cpu" in self._dirs and (old is None or old.cpus != limits.cpus):
@@ -144,6 +161,9 @@ class Group(Gauge):
     def _apply_memory(self, size: int) -> None:
         place = self._dirs["memory"]
         if self.version == 2:
+            # Version 1 refuses a limit below what is in use; here the kernel would kill to get there.
+            if self._limits is not None and self.memory_bytes() > size:
+                raise OSError(errno.EBUSY, "the memory is in use")
             _write(place / "memory.max", str(size))
             _write(place / "memory.oom.group", "1")
             with contextlib.suppress(FileNotFoundError):  # a kernel without swap accounting
@@ -162,9 +182,16 @@ class Group(Gauge):
         if self.version == 1:
             _write(self._dirs["memory"] / "memory.max_usage_in_bytes", "0")
 
-    def remove(self) -> None:
+    def remove(self, *, but: Path | None = None) -> None:
         for place in self.places:
-            remove_group(place)
+            if place != but:
+                remove_group(place)
+
+    def reclaim(self) -> None:
+        """Have the kernel drop the pages that are charged here, which it can be told from Linux 5.19 on."""
+        charged = read_file(self.memory_place / "memory.current").strip()
+        with contextlib.suppress(OSError, GroupGone):  # EAGAIN: some of it is in use elsewhere
+            _write(self.memory_place / "memory.reclaim", charged)
 
 
 class GroupFolder:
@@ -174,6 +201,7 @@ class GroupFolder:
         self.version = hierarchy.version
         self._dirs = {controller: place / name for controller, place in hierarchy.dirs.items()}
         self.places = list(dict.fromkeys(self._dirs.values()))
+        self._idle: deque[Path] = deque()  # memory groups of version 1 that a next job can have
 
     def make(self) -> None:
         if self.version == 2:
@@ -185,7 +213,22 @@ class GroupFolder:
             _hand_down(self.places[0])
 
     def new(self, name: str, limits: Limits) -> Group:
-        return Group(self.version, {c: place / name for c, place in self._dirs.items()}, limits)
+        dirs = {controller: place / name for controller, place in self._dirs.items()}
+        idle = None
+        if self.version == 1:
+            dirs["memory"] = self._dirs["memory"] / f"memory-of-{name}"  # and of others after it
+            with contextlib.suppress(IndexError):  # none is idle: this one is made
+                idle = dirs["memory"] = self._idle.popleft()
+        return Group(self.version, dirs, limits, reused=idle)
+
+    def give_back(self, group: Group) -> None:
+        """Take the group of a job of which nothing is left."""
+        if self.version == 1:
+            group.remove(but=group.memory_place)
+            self._idle.append(group.memory_place)
+        else:
+            group.reclaim()
+            group.remove()
 
 
 def _hand_down(place: Path) -> None:
@@ -222,6 +265,8 @@ def sweep(places: Sequence[Path]) -> None:
     for place in places:
         for folder, _, _ in os.walk(place, topdown=False):
             _kill_all(Path(folder))
+            with contextlib.suppress(OSError, GroupGone):  # no memory group of version 1, or another sweeps too
+                _write(Path(folder, "memory.force_empty"), "0")
             remove_group(Path(folder))
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import select
 import signal
 import socket
-import threading
 import time
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ringfence.base.errors import MountError, SandboxError
-from ringfence.sandbox.evidence import Counters, Exit
+from ringfence.sandbox.evidence import Census, Counters, Exit
 from ringfence.sandbox.job import Limits, Mount
 from ringfence.sandbox.native import census, messages
-from ringfence.sandbox.native.cgroup import Group, GroupFolder
+from ringfence.sandbox.native.cgroup import Group
 from ringfence.sandbox.native.line import Line
 
 _READY_SECONDS = 60.0
@@ -40,41 +38,35 @@ class User:
     gid: int
 
 
+GiveBack = Callable[[User, Group | None, bool], None]  # the bool: nothing of the job is left
+
+
 class NeverStarted(SandboxError):
     """The child died with its order unread, so the job has not begun and can be given to another."""
 
 
-class Users:
-    """Who jobs run as: ids that are each lent to one child at a time, the longest unused first; or always the same."""
+class NoJail(SandboxError):
+    """The jail could not be set up, for no fault of the job's: a zygote whose view is out of date can make none."""
 
-    def __init__(self, free: Sequence[User], *, distinct: bool) -> None:
-        self._free = deque(free)
-        self.distinct = distinct
-        self._lock = threading.Lock()
 
-    def lend(self) -> User:
-        with self._lock:
-            if not self._free:
-                raise SandboxError("every user id of this sandbox is in use: run fewer jobs at once")
-            return self._free.popleft() if self.distinct else self._free[0]
+class Unkillable(SandboxError):
+    """The kernel does not let go of a process that was killed: what the job had is not to be used again."""
 
-    def give_back(self, user: User) -> None:
-        if self.distinct:
-            with self._lock:
-                self._free.append(user)
+    def __init__(self) -> None:
+        super().__init__("a job could not be killed: look for its processes with `ps`")
 
 
 class Child:
     """Made by a Cradle; of use once `wait_ready` has returned; ended by `discard` and by nothing else."""
 
-    def __init__(self, shape: Shape, user: User, group: Group | None, users: Users) -> None:
-        self.shape, self.user, self.group, self._users = shape, user, group, users
-        self.channel, self._guest_channel = socket.socketpair()
-        self.status, self._zygote_status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.stdout, self._guest_stdout = os.pipe2(os.O_CLOEXEC)
-        self.stderr, self._guest_stderr = os.pipe2(os.O_CLOEXEC)
-        os.set_blocking(self.stdout, False)
-        os.set_blocking(self.stderr, False)
+    def __init__(self, shape: Shape, user: User, group: Group | None, give_back: GiveBack) -> None:
+        self.shape, self.user, self.group, self._give_back = shape, user, group, give_back
+        with ExitStack() as made:  # all of them, or none
+            self.channel, self._guest_channel = _pair(made, socket.SOCK_STREAM)
+            self.status, self._zygote_status = _pair(made, socket.SOCK_SEQPACKET)
+            self.stdout, self._guest_stdout = _pipe(made)
+            self.stderr, self._guest_stderr = _pipe(made)
+            made.pop_all()
         self.scratch = -1
         self.work = -1
         self._init_pidfd = -1
@@ -116,10 +108,11 @@ class Child:
             said, fds, _, _ = socket.recv_fds(self.channel, 4096, 1)
         except (TimeoutError, ConnectionResetError) as e:
             raise SandboxError("a child of the zygote did not get ready: run `ringfence doctor`") from e
-        if said.startswith(b"!"):
-            why = said[1:].decode(errors="replace")
-            kind = MountError if self.shape.mounts else SandboxError
-            raise kind(f"the jail could not be set up ({why}): run `ringfence doctor`, and check the mounts if any")
+        why = said[1:].decode(errors="replace")
+        if said.startswith(messages.BAD_MOUNT):
+            raise MountError(f"{why}: choose another place for it, such as /data")
+        if said.startswith(messages.NO_JAIL):
+            raise NoJail(f"the jail could not be set up ({why}): run `ringfence doctor`")
         if said != b"R" or len(fds) != 1:
             raise SandboxError("a child died while its jail was set up: run the job again, or `ringfence doctor`")
         self.scratch = fds[0]
@@ -132,7 +125,7 @@ class Child:
             self.group.reset_peak()
             self._base = self.group.counters()
         else:
-            self.base_memory_bytes = census.Ledger().take(self.host_pids).memory_bytes
+            self.base_memory_bytes = census.Ledger().take(self.host_pids, time.monotonic()).memory_bytes
             self.base_resident_bytes = census.resident_bytes(self.host_pids[1])
 
     def counters(self) -> Counters:
@@ -140,6 +133,12 @@ class Child:
         if self.group is None:
             return Counters()
         return self.group.counters().since(self._base)
+
+    def is_over_memory(self, seen: Census, limits: Limits) -> bool:
+        """Where no control group says so. What cannot be counted is over the limit."""
+        # The libraries' own pages are shared with the zygote, so part of them is in every count.
+        used = seen.memory_bytes + max(seen.shared_bytes, _used_bytes(self.scratch))
+        return seen.hidden or used > (limits.memory_mb << 20) + self.base_memory_bytes
 
     @property
     def alive(self) -> bool:
@@ -154,37 +153,42 @@ class Child:
         _signal(self.job_pidfd, signal.SIGINT)
 
     def pause(self) -> bool:
-        """Stop every process of the job; a few rounds, because one may fork while the others are stopped.
+        """Stop every thread of the job; False when some would not be stopped.
 
-        False when some would not be stopped: they may wake each other faster than we stop them.
+        One that still runs may fork, wake one that was found stopped, or wake its parent by ending. So all are told in
+        every round, and two rounds one after the other must find the same processes, with no thread that can run.
         """
+        calm: list[int] | None = None
         for seconds in _PAUSES:
-            if not self._signal_all(signal.SIGSTOP):
+            self._signal_all(signal.SIGSTOP)
+            pids = self._pids()
+            if not self.is_stopped(pids):
+                calm = None
+                time.sleep(seconds)
+            elif pids == calm:
                 return True
-            time.sleep(seconds)
+            else:
+                calm = pids
         return False
 
     def resume(self) -> None:
         self._signal_all(signal.SIGCONT)
 
-    def _signal_all(self, number: int) -> bool:
-        """Signal every process that is not stopped already, or to go on, all of them; False when there was none.
+    def is_stopped(self, pids: Sequence[int] | None = None) -> bool:
+        pids = self._pids() if pids is None else pids
+        return all(state in ("T", "t") for pid in pids for state in census.thread_states(pid))
 
-        A pid may be another process's by the time it is signalled, so it is held by a pidfd and looked up again.
-        """
-        found = False
+    def _signal_all(self, number: int) -> None:
+        """A pid may be another process's by the time it is signalled, so it is held by a pidfd and looked up again."""
+        held = []
         for pid in self._pids():
-            try:
-                pidfd = os.pidfd_open(pid)
-            except ProcessLookupError:
-                continue
-            try:
-                if pid in self._pids() and (number == signal.SIGCONT or not census.is_stopped(pid)):
-                    found = True
-                    _signal(pidfd, number)
-            finally:
-                os.close(pidfd)
-        return found
+            with suppress(ProcessLookupError):
+                held.append((pid, os.pidfd_open(pid)))
+        still = set(self._pids())
+        for pid, pidfd in held:
+            if pid in still:
+                _signal(pidfd, number)
+            os.close(pidfd)
 
     def _pids(self) -> list[int]:
         if self.group:
@@ -198,7 +202,7 @@ class Child:
             try:
                 said, fds = messages.receive(self.status)
             except TimeoutError as e:
-                raise SandboxError("a job could not be killed: look for its processes with `ps`") from e
+                raise Unkillable from e
             except ConnectionResetError:
                 said, fds = b"", []
             for fd in fds:
@@ -218,27 +222,40 @@ class Child:
         if self._freed or os.getpid() != self._owner:  # a fork of the supervisor has no say over its children
             return
         self._freed = True
+        clean = True
         try:
             if not self._gone:
                 self.kill()
                 self.channel.close()  # a child that has no order yet leaves when its channel closes
                 self.reap()
+        except Unkillable:
+            clean = False
         except SandboxError:
             pass  # the zygote is gone, and took the child with it
         finally:
-            self._free()
+            self._free(clean=clean)
 
-    def _free(self) -> None:
+    def _free(self, *, clean: bool) -> None:
         self.channel.close()
         self.status.close()
         for fd in (self.stdout, self.stderr, self.scratch, self.work, self._init_pidfd, self.job_pidfd):
             if fd >= 0:
                 os.close(fd)
-        try:
-            if self.group:
-                self.group.remove()
-        finally:
-            self._users.give_back(self.user)
+        self._give_back(self.user, self.group, clean)
+
+
+def _pair(made: ExitStack, kind: socket.SocketKind) -> tuple[socket.socket, socket.socket]:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+    return made.enter_context(ours), made.enter_context(theirs)
+
+
+def _pipe(made: ExitStack) -> tuple[int, int]:
+    """Our end, which never blocks, and the guest's."""
+    ours, theirs = os.pipe2(os.O_CLOEXEC)
+    made.callback(os.close, ours)
+    made.callback(os.close, theirs)
+    os.set_blocking(ours, False)
+    return ours, theirs
 
 
 def _readable(*fds: int) -> bool:
@@ -249,6 +266,12 @@ def _readable(*fds: int) -> bool:
             return True
         poll.register(fd, select.POLLIN)
     return bool(poll.poll(0))
+
+
+def _used_bytes(scratch: int) -> int:
+    """What the scratch space holds, which is memory too; a control group counts it by itself."""
+    room = os.fstatvfs(scratch)
+    return (room.f_blocks - room.f_bfree) * room.f_frsize
 
 
 def _host_pid(pidfd: int) -> int:
@@ -265,37 +288,3 @@ def _signal(pidfd: int, number: int) -> None:
         signal.pidfd_send_signal(pidfd, number)
     except ProcessLookupError:
         pass  # it is dead already
-
-
-class Cradle:
-    """Makes the children of one zygote: lends the user, makes the group, opens the mount trees, sends the order."""
-
-    def __init__(self, line: Line, users: Users, folder: GroupFolder | None) -> None:
-        self.line, self._users, self._folder = line, users, folder
-        self._numbers = itertools.count(1)
-
-    def order_child(self, shape: Shape, limits: Limits) -> Child:
-        user = self._users.lend()
-        trees: list[int] = []
-        group: Group | None = None
-        try:
-            for mount in shape.mounts:
-                # Root's jobs run as a stranger: a mount must show its owner as the job's user.
-                owner = user.uid if self._users.distinct else None
-                trees.append(self.line.open_tree(mount.host.absolute(), owner))
-            if self._folder:
-                group = self._folder.new(f"run-{next(self._numbers)}", limits)
-            child = Child(shape, user, group, self._users)
-        except BaseException:
-            for tree in trees:
-                os.close(tree)
-            if group:
-                group.remove()
-            self._users.give_back(user)
-            raise
-        try:
-            child.order(self.line, trees)
-        except BaseException:
-            child.discard()
-            raise
-        return child

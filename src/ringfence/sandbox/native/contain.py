@@ -9,6 +9,7 @@ they forbid. After `contain` returns there is no way back.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import resource
 import signal
@@ -29,12 +30,11 @@ class Template:
     seccomp_with_mounts: bytes
     landlock_abi: int
     privileged: bool
-    descriptors: int  # how many a job may have; few where nothing counts what waits in sockets
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One child to be made: its descriptors, its user, its scratch space and its mounts."""
+    """One child to be made: its descriptors, its user, its network, its scratch space and its mounts."""
 
     channel: int
     stdout: int
@@ -44,6 +44,7 @@ class Order:
     uid: int
     gid: int
     disk_mb: int
+    network: int | None  # an empty network namespace that is lent to it; None has it make one
 
 
 def contain(order: Order, template: Template) -> int:
@@ -51,8 +52,8 @@ def contain(order: Order, template: Template) -> int:
     os.setsid()
     for procs in order.groups:
         os.write(procs, b"0")
+    _isolate_network(order.network)
     trees = _arrange_descriptors(order)
-    _isolate_network(template)
     if trees:
         mounts.relay_view(template.plan, trees)
     scratch = mounts.mount_scratch(template.plan, disk_mb=order.disk_mb, uid=order.uid, gid=order.gid)
@@ -64,7 +65,7 @@ def contain(order: Order, template: Template) -> int:
             mounts.attach(tree)
         os.close(tree.tree_fd)
     os.chdir(mounts.WORK)
-    set_fixed_limits(template.descriptors)
+    set_fixed_limits()
     if has_proc:
         with open("/proc/self/oom_score_adj", "w") as f:
             f.write("1000")
@@ -83,35 +84,35 @@ def contain(order: Order, template: Template) -> int:
 
 def _arrange_descriptors(order: Order) -> list[mounts.JobMount]:
     """Put the channel and the streams in their places, keep the mount trees, close all else."""
-    keep = [order.channel, order.stdout, order.stderr, *(m.tree_fd for m in order.mounts)]
-    high = [os.dup2(fd, 200 + i, inheritable=False) for i, fd in enumerate(keep)]
+    keep = [order.channel, *(m.tree_fd for m in order.mounts), order.stdout, order.stderr]
+    after = CHANNEL_FD + len(keep)
+    # All of them first to where none of their places is: the zygote of many children has descriptors of any number.
+    channel, *rest = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, after) for fd in keep)
     null = os.open("/dev/null", os.O_RDONLY)
     os.dup2(null, 0)
-    os.dup2(high[1], 1)
-    os.dup2(high[2], 2)
-    os.dup2(high[0], CHANNEL_FD, inheritable=False)
-    sc.close_range(CHANNEL_FD + 1, 202)
-    sc.close_range(200 + len(keep), 0xFFFFFFFF)
-    return [mounts.JobMount(fd, m.guest, m.writable) for fd, m in zip(high[3:], order.mounts, strict=True)]
+    os.dup2(rest[-2], 1)
+    os.dup2(rest[-1], 2)
+    os.dup2(channel, CHANNEL_FD, inheritable=False)
+    trees = [os.dup2(fd, CHANNEL_FD + 1 + i, inheritable=False) for i, fd in enumerate(rest[:-2])]
+    sc.close_range(CHANNEL_FD + 1 + len(trees), 0xFFFFFFFF)
+    return [mounts.JobMount(fd, m.guest, m.writable) for fd, m in zip(trees, order.mounts, strict=True)]
 
 
-def _isolate_network(template: Template) -> None:
-    """A mount namespace of its own; a network namespace too, unless Landlock keeps jobs apart in the empty one."""
-    flags = sc.CLONE_NEWNS
-    if not landlock.scopes_sockets(template.landlock_abi):
-        flags |= sc.CLONE_NEWNET
-    sc.unshare(flags)
+def _isolate_network(network: int | None) -> None:
+    """A mount namespace of its own, and a network namespace that no other job has meanwhile."""
+    if network is not None:
+        sc.setns(network, sc.CLONE_NEWNET)
+    sc.unshare(sc.CLONE_NEWNS if network is not None else sc.CLONE_NEWNS | sc.CLONE_NEWNET)
 
 
-def set_fixed_limits(descriptors: int) -> None:
+def set_fixed_limits() -> None:
     for kind, value in (
-        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CORE, 1),  # with 0 the kernel would still start a core handler of the host's, as root
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
         (resource.RLIMIT_NICE, 0),
         (resource.RLIMIT_RTPRIO, 0),
         (resource.RLIMIT_SIGPENDING, 1024),
-        (resource.RLIMIT_NOFILE, descriptors),
     ):
         _, hard = resource.getrlimit(kind)
         if hard == resource.RLIM_INFINITY or hard > value:
@@ -141,6 +142,16 @@ def write_id_maps(pid: str, inside_uid: int, inside_gid: int, outside_uid: int, 
     ):
         with open(f"/proc/{pid}/{file}", "w") as f:
             f.write(text)
+
+
+def reset_signals() -> None:
+    """Every signal as a fresh interpreter has it: what somebody who started us ignores or blocks is inherited."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # for which it raises an OSError instead
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def name_process(name: str) -> None:

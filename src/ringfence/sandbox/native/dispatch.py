@@ -38,13 +38,17 @@ def apply_limits(child: Child, limits: Limits) -> None:
         except OSError as e:
             if e.errno != errno.EBUSY:
                 raise
-            raise LimitError(f"memory_mb={limits.memory_mb} is less than what is in use: ask for more") from e
+            raise memory_in_use(limits) from e
     else:
         cores = sorted(os.sched_getaffinity(0))[: max(1, math.ceil(limits.cpus))]
         try:
             os.sched_setaffinity(child.host_pids[1], cores)
         except ProcessLookupError as e:
             raise NeverStarted("the child died before it got its job: run it again") from e
+
+
+def memory_in_use(limits: Limits) -> LimitError:
+    return LimitError(f"memory_mb={limits.memory_mb} is less than what is in use: ask for more")
 
 
 def put_files(child: Child, files: Mapping[str, bytes]) -> None:

@@ -10,8 +10,7 @@ from ringfence.base.errors import RefusedError
 from ringfence.sandbox import OnOutput, artifacts
 from ringfence.sandbox.answer import answer, never_ran
 from ringfence.sandbox.devices import Devices
-from ringfence.sandbox.job import Cancel, Job, Limits, Mount, check_artifacts_dir, is_cancelled
-from ringfence.sandbox.keeping import keep_in
+from ringfence.sandbox.job import Cancel, Job, Limits, Mount, is_cancelled
 from ringfence.sandbox.native import dispatch
 from ringfence.sandbox.native.child import Child, NeverStarted, Shape
 from ringfence.sandbox.native.isolation import Means
@@ -20,6 +19,7 @@ from ringfence.sandbox.native.session import NativeSession
 from ringfence.sandbox.native.watch import Watch
 from ringfence.sandbox.order import job_order
 from ringfence.sandbox.outcome import DeviceReport, Outcome
+from ringfence.sandbox.placing import Leavings, leavings_in
 from ringfence.sandbox.verdict import judge
 
 _MS = 1000.0
@@ -42,29 +42,40 @@ class NativeSandbox:
         mounts = tuple(m for m in job.mounts if isinstance(m, Mount))
         for mount in mounts:
             mount.check_host()
-        if job.artifacts_dir is not None:
-            check_artifacts_dir(job.artifacts_dir, mounts)
+        with leavings_in(job.artifacts_dir, mounts) as left:
+            return self._run_once(Shape(job.limits.disk_mb, mounts), job, left, on_output, cancel)
+
+    def _run_once(
+        self, shape: Shape, job: Job, left: Leavings, on_output: OnOutput | None, cancel: Cancel | None
+    ) -> Outcome:
         device = self._devices.report(job.device)  # before this job takes the place that the probe may need
         with self._running:
             if is_cancelled(cancel):  # while it waited for its turn
                 isolation = self.means.describe()
-                return never_ran(limits=job.limits, backend="native", isolation=isolation, device=device)
-            shape = Shape(job.limits.disk_mb, mounts)
+                return never_ran(
+                    run_id=left.run_id, limits=job.limits, backend="native", isolation=isolation, device=device
+                )
             for _ in range(_TRIES):
                 try:
-                    return self._run_in_one(shape, job, device, on_output, cancel)
+                    return self._run_in_one(shape, job, left, device, on_output, cancel)
                 except NeverStarted:
                     continue  # a parked child that something killed, such as a host out of memory
-            return self._run_in_one(shape, job, device, on_output, cancel)
+            return self._run_in_one(shape, job, left, device, on_output, cancel)
 
     def _run_in_one(
-        self, shape: Shape, job: Job, device: DeviceReport, on_output: OnOutput | None, cancel: Cancel | None
+        self,
+        shape: Shape,
+        job: Job,
+        left: Leavings,
+        device: DeviceReport,
+        on_output: OnOutput | None,
+        cancel: Cancel | None,
     ) -> Outcome:
         started = time.monotonic()
         child, parked = self._pools.pool_for(job.code).take(shape)
         try:
             stages = {"parked" if parked else "forked": _since(started)}
-            return self._run_in(child, job, device, on_output, cancel, stages)
+            return self._run_in(child, job, left, device, on_output, cancel, stages)
         finally:
             child.discard()
 
@@ -72,6 +83,7 @@ class NativeSandbox:
         self,
         child: Child,
         job: Job,
+        left: Leavings,
         device: DeviceReport,
         on_output: OnOutput | None,
         cancel: Cancel | None,
@@ -92,9 +104,10 @@ class NativeSandbox:
         verdict = judge(evidence, counters, job.limits, command=job.code is None)
         if job.driver == "script" and verdict.status == "exit":
             verdict = replace(verdict, result=None)  # only a driver speaks after its program has left
-        collected = artifacts.collect(child.work, keep=keep_in(job.artifacts_dir), baseline=baseline)
+        collected = artifacts.collect(child.work, keep=left.keep, baseline=baseline)
         stages["collect"] = _since(ended)
         return answer(
+            run_id=left.run_id,
             stdout=watch.stdout, stderr=watch.stderr, evidence=evidence, counters=counters, verdict=verdict,
             collected=collected, limits=job.limits, backend="native", isolation=self.means.describe(),
             device=device, stages=stages,
@@ -106,7 +119,13 @@ class NativeSandbox:
         limits = limits or Limits()
         self.check(limits)
         child, _ = self._pools.lean.take(Shape(limits.disk_mb))
-        return NativeSession(child, limits, check=self.check, means=self.means, idle_seconds=idle_seconds, seed=seed)
+        try:
+            return NativeSession(
+                child, limits, check=self.check, means=self.means, idle_seconds=idle_seconds, seed=seed
+            )
+        except BaseException:
+            child.discard()
+            raise
 
     def check(self, limits: Limits) -> None:
         """Refuse what is over the configured maximum, and what cannot be enforced here."""

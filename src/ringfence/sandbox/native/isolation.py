@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ringfence.sandbox.job import Limits
-from ringfence.sandbox.native import landlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +18,13 @@ class Means:
 
     def describe(self) -> Mapping[str, str]:
         group = f"cgroup v{self.cgroup_version}" if self.cgroup_version else None
-        shared_network = landlock.scopes_sockets(self.landlock_abi)
         return {
             "user": "its own user id, distinct for each run"
             if self.privileged
             else "our own user id, in a user namespace",
             "namespaces": "pid, mount, network, ipc, uts, cgroup" + ("" if self.privileged else ", user"),
             "filesystem": "read-only view of the runtime (pivot_root), private tmpfs to write in",
-            "network": "none: an empty network namespace"
-            + (" (shared by jobs that Landlock keeps apart)" if shared_network else " of its own")
-            + ", and only unix sockets can be made",
+            "network": "none: an empty network namespace of its own, and only unix sockets can be made",
             "capabilities": "none, no_new_privs",
             "seccomp": "allowlist, foreign ABIs killed",
             "landlock": f"version {self.landlock_abi}" if self.landlock_abi else "not in this kernel",

@@ -35,11 +35,6 @@ def handled_rights(abi: int) -> int:
     return rights
 
 
-def scopes_sockets(abi: int) -> bool:
-    """From version 6 on, abstract unix sockets and signals stay within one job even in a shared network namespace."""
-    return abi >= 6
-
-
 def restrict(abi: int, writable: Sequence[str], devices: Sequence[str]) -> None:
     """Confine the calling process: all of / for reading, `writable` for everything but device nodes."""
     handled = handled_rights(abi)
@@ -57,7 +52,7 @@ def restrict(abi: int, writable: Sequence[str], devices: Sequence[str]) -> None:
 
 def _ruleset(abi: int, handled: int) -> _Ruleset:
     network = 3 if abi >= 4 else 0  # TCP bind and connect
-    scoped = 3 if scopes_sockets(abi) else 0  # abstract unix sockets, signals
+    scoped = 3 if abi >= 6 else 0  # abstract unix sockets, signals
     return _Ruleset(handled, network, scoped)
 
 

@@ -11,7 +11,8 @@ from ringfence.base.errors import SettingsError
 from ringfence.sandbox.job import Limits
 from ringfence.sandbox.maximum import configured_maximum
 from ringfence.sandbox.native import blocks, cgroup, messages, profiles, syscalls as sc
-from ringfence.sandbox.native.child import Cradle, User, Users
+from ringfence.sandbox.native.child import User
+from ringfence.sandbox.native.cradle import Cradle, Users
 from ringfence.sandbox.native.fence import NativeSandbox
 from ringfence.sandbox.native.isolation import Means
 from ringfence.sandbox.native.line import PACKAGE_PARENT, Line

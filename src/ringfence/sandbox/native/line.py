@@ -22,11 +22,12 @@ from ringfence.sandbox.native.blocks import Block
 
 PACKAGE_PARENT = str(Path(__file__).resolve().parents[3])
 _START_SECONDS = 120.0
+_TREE_SECONDS = 30.0  # for a file system to show a mount source; one that hangs, as a dead server's does, is given up
 
 # This very copy of ringfence, whatever else is installed; but nothing beside it may stand in for the standard library.
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); import ringfence; sys.path.append(sys.path.pop(0)); "
-    "from ringfence.sandbox.native.warden import main; main(*map(int, sys.argv[2:5]))"
+    "from ringfence.sandbox.native.warden import main; main(*map(int, sys.argv[2:6]))"
 )
 
 
@@ -39,9 +40,10 @@ class Line:
         self._lock = threading.Lock()
         self._life, warden_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control, zygote_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._trees, mounter_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         complaints = os.memfd_create("ringfence-stderr", os.MFD_CLOEXEC)
         _mind_forks().add(self)
-        fds = (warden_end.fileno(), zygote_end.fileno(), block.fd)
+        fds = (warden_end.fileno(), zygote_end.fileno(), mounter_end.fileno(), block.fd)
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-s", "-B", "-c", _BOOT, PACKAGE_PARENT, *map(str, fds)],
@@ -50,16 +52,15 @@ class Line:
             )  # fmt: skip
         except OSError as e:
             self._closed = True
-            self._life.close()
-            self._control.close()
+            self._close_ends()
             os.close(complaints)
             block.release()
             raise SandboxError(
                 f"the native sandbox did not start ({e}); `ringfence doctor` says what is missing"
             ) from e
         finally:
-            warden_end.close()
-            zygote_end.close()
+            for end in (warden_end, zygote_end, mounter_end):
+                end.close()
         try:
             messages.send(self._life, messages.encode(setup))
             self._wait_ready(complaints)
@@ -92,18 +93,25 @@ class Line:
             raise SandboxError("the zygote is gone: run the job again, a new one will be started") from e
 
     def open_tree(self, path: Path, uid: int | None) -> int:
-        """A detached mount of a host path, ready to be put into a jail."""
-        with self._lock:
+        """A detached mount of a host path, ready to be put into a jail. One that hangs keeps nobody else waiting."""
+        answer, mounter_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with answer:
             try:
-                messages.send(self._life, messages.encode(messages.TreeOrder(path=str(path), uid=uid)))
-                packet, fds = messages.receive(self._life)
+                with mounter_end:
+                    order = messages.encode(messages.TreeOrder(path=str(path), uid=uid))
+                    messages.send(self._trees, order, [mounter_end.fileno()])
+                answer.settimeout(_TREE_SECONDS)
+                packet, fds = messages.receive(answer)
+            except TimeoutError as e:
+                said = f"its file system did not answer within {_TREE_SECONDS:g} s"
+                raise MountError(f"mount source {str(path)!r} cannot be mounted ({said}): choose another") from e
             except OSError as e:
-                raise SandboxError("the warden is gone: run the job again, a new one will be started") from e
+                raise SandboxError("the mounter is gone: run the job again, a new one will be started") from e
         if packet == b"ok":
             return fds[0]
         if packet.startswith(b"!"):
             raise MountError(f"mount source {str(path)!r} cannot be mounted ({packet[1:].decode()}): choose another")
-        raise SandboxError("the warden is gone: run the job again, a new one will be started")
+        raise SandboxError("the mounter is gone: run the job again, a new one will be started")
 
     @property
     def alive(self) -> bool:
@@ -111,8 +119,9 @@ class Line:
         if self._closed or self._process.poll() is not None:
             return False
         poll = select.poll()
-        poll.register(self._control, select.POLLIN)
-        return not poll.poll(0)  # after "ready" the zygote says nothing there
+        for end in (self._control, self._trees):
+            poll.register(end, select.POLLIN)
+        return not poll.poll(0)  # after "ready" nothing is said on either
 
     @property
     def warden_pid(self) -> int:
@@ -123,10 +132,10 @@ class Line:
         if self._closed:
             return
         self._closed = True
-        for end in (self._life, self._control):
+        for end in (self._life, self._control, self._trees):
             with contextlib.suppress(OSError):  # the other side is gone
                 end.shutdown(socket.SHUT_RDWR)  # wakes a thread that waits on it, which a close alone does not
-            end.close()
+        self._close_ends()
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:
@@ -139,9 +148,12 @@ class Line:
         """In a forked child: close its copies, so that the supervisor's death is seen although the child lives on."""
         if not self._closed:
             self._closed = True
-            self._life.close()
-            self._control.close()
+            self._close_ends()
             os.close(self._block.fd)
+
+    def _close_ends(self) -> None:
+        for end in (self._life, self._control, self._trees):
+            end.close()
 
 
 @functools.cache

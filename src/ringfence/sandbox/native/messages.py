@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, field
 
 from ringfence.sandbox.evidence import Exit
 
+# How a child that could not be jailed begins its complaint: a mount of the job's own is to blame, or it is not.
+BAD_MOUNT, NO_JAIL = b"?", b"!"
 _MOST_FDS = 200
 _MOST_BYTES = 64 << 10
 
@@ -44,7 +46,10 @@ class ForkOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeOrder:
-    """Ask the warden for a detached mount tree of a host path; `uid` is set where the job's user must own it."""
+    """Ask the warden for a detached mount tree of a host path; `uid` is set where the job's user must own it.
+
+    The descriptor that comes with it is where the answer goes.
+    """
 
     path: str
     uid: int | None

@@ -2,7 +2,8 @@
 
 The view is a plan, a list of entries, laid out twice: once by the zygote from the host's own files
 (`enter_view`), and again, from within, only for a job that brings mounts of its own (`relay_view`), because
-their mount points must not appear in the view that other jobs share.
+their mount points must not appear in the view that other jobs share. Directories are bound. Single files are copied
+when the plan is made: the system replaces them (ldconfig does), and what is gone cannot be bound a second time.
 """
 
 from __future__ import annotations
@@ -37,18 +38,24 @@ _OWN_FILES = {
     "/etc/hosts": "127.0.0.1 localhost\n",
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
+_MOST_COPIED = 2 << 20
 _STAGING = "/tmp"  # any directory that always exists; covered only in our own mount namespace
 
-Kind = Literal["dir", "file", "link", "text", "device"]
+Kind = Literal["dir", "file", "link", "copy", "device"]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing in the view: a bound directory, file or device, a link, or a file with our own text."""
+    """One thing in the view: a bound directory, file or device, a link, or a file with a content of its own."""
 
     kind: Kind
     path: str
-    content: str = ""  # for a link its target, for a text its text
+    target: str = ""  # of a link
+    content: bytes = b""  # of a copy
+
+
+class MountPointError(OSError):
+    """A job's own mount cannot be put where the job wants it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,7 @@ class JobMount:
 
 def runtime_plan(package: Path) -> list[Entry]:
     """What this interpreter, with its libraries and our guest code under `package`, needs to see."""
-    plan = [Entry("text", path, text) for path, text in _OWN_FILES.items()]
+    plan = [Entry("copy", path, content=text.encode()) for path, text in _OWN_FILES.items()]
     prefixes = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
     wanted = [*_SYSTEM_DIRS, *_SYSTEM_FILES, *_prefix_parts(prefixes), *site.getsitepackages()]
     for part in ("__init__.py", "guest", "trade", "base"):
@@ -88,7 +95,15 @@ def _bind_entries(wanted: Iterable[str]) -> Iterable[Entry]:
                 yield Entry("link", path, os.readlink(path))
         elif not any(path == b or path.startswith(b + "/") for b in bound):
             bound.append(path)
-            yield Entry("dir" if os.path.isdir(path) else "file", path)
+            yield _entry(path)
+
+
+def _entry(path: str) -> Entry:
+    if os.path.isdir(path):
+        return Entry("dir", path)
+    if os.path.getsize(path) > _MOST_COPIED:
+        return Entry("file", path)
+    return Entry("copy", path, content=Path(path).read_bytes())
 
 
 def _with_link_targets(wanted: Iterable[str]) -> set[str]:
@@ -140,7 +155,7 @@ _HARDENED = sc.MOUNT_ATTR_RDONLY | sc.MOUNT_ATTR_NOSUID | sc.MOUNT_ATTR_NODEV
 
 
 def _mount_root(place: str) -> None:
-    sc.mount("ringfence", place, "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, "size=4m,nr_inodes=4096,mode=755")
+    sc.mount("ringfence", place, "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, "size=16m,nr_inodes=4096,mode=755")
 
 
 def seal_root() -> None:
@@ -157,9 +172,9 @@ def _lay(entry: Entry, source: str | None, root: str) -> None:
     os.makedirs(os.path.dirname(target), exist_ok=True)
     if entry.kind == "link":
         if not os.path.lexists(target):
-            os.symlink(entry.content, target)
-    elif entry.kind == "text":
-        Path(target).write_text(entry.content)
+            os.symlink(entry.target, target)
+    elif entry.kind == "copy":
+        Path(target).write_bytes(entry.content)
     else:
         assert source is not None
         _make_mount_point(target, directory=entry.kind == "dir")
@@ -199,8 +214,11 @@ def relay_view(plan: Sequence[Entry], mounts: Sequence[JobMount]) -> None:
 
 def attach(mount: JobMount, root: str = "") -> None:
     target = root + mount.guest
-    _make_mount_point(target, directory=stat.S_ISDIR(os.fstat(mount.tree_fd).st_mode))
-    sc.move_mount(mount.tree_fd, target)
+    try:
+        _make_mount_point(target, directory=stat.S_ISDIR(os.fstat(mount.tree_fd).st_mode))
+        sc.move_mount(mount.tree_fd, target)
+    except OSError as e:
+        raise MountPointError(e.errno, f"mount target {mount.guest!r}: {e.strerror}") from e
     hardened = _HARDENED if not mount.writable else _HARDENED & ~sc.MOUNT_ATTR_RDONLY
     sc.mount_setattr(target, hardened, recursive=True)
 

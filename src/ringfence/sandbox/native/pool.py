@@ -1,7 +1,8 @@
 """Parked children: forked, jailed and waiting, each for one job. Refilled by a thread of its own, off the request path.
 
 A job whose shape differs from the parked one, or that finds the pool empty, gets a child forked on demand: it is
-never refused for that. A zygote that is found dead is replaced.
+never refused for that. A zygote that is found dead is replaced; one that cannot make a jail any more, because the
+files of its view were replaced on the host, is given up for a fresh one, and ends with the last of its children.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from collections.abc import Callable
 
 from ringfence.base.errors import SandboxError
 from ringfence.sandbox.job import Limits
-from ringfence.sandbox.native.child import Child, Cradle, Shape
+from ringfence.sandbox.native.child import Child, NoJail, Shape
+from ringfence.sandbox.native.cradle import Cradle
 
 # A fork slows the job that was just given out, and while others are parked there is no hurry.
 _COURTESY_SECONDS = 0.01
@@ -25,6 +27,7 @@ class Pool:
         self._start, self._limits = start, limits
         self._size, self._shape = park, Shape(limits.disk_mb)
         self._cradle = start()
+        self._retired: list[Cradle] = []
         self._parked: deque[Child] = deque()
         self._changed = threading.Condition()
         self._cradle_lock = threading.Lock()
@@ -52,6 +55,12 @@ class Pool:
 
     def _make(self, shape: Shape) -> Child:
         cradle = self._live_cradle()
+        try:
+            return self._make_in(cradle, shape)
+        except NoJail:
+            return self._make_in(self._fresh_cradle(cradle), shape)
+
+    def _make_in(self, cradle: Cradle, shape: Shape) -> Child:
         child = cradle.order_child(shape, self._limits)
         try:
             child.wait_ready()
@@ -67,6 +76,17 @@ class Pool:
             if not self._cradle.line.alive:
                 self._cradle.line.close()
                 self._cradle = self._start()
+            return self._cradle
+
+    def _fresh_cradle(self, stale: Cradle) -> Cradle:
+        """Another than `stale`, unless somebody else has replaced that already."""
+        with self._cradle_lock:
+            if self._closing:
+                raise SandboxError("this sandbox is closed: open another")
+            if self._cradle is stale:
+                self._cradle = self._start()
+                self._retired.append(stale)
+                stale.retire()
             return self._cradle
 
     def _refill(self) -> None:
@@ -112,7 +132,8 @@ class Pool:
             self._closing = True
             self._changed.notify_all()
         with self._cradle_lock:  # a line that is being started is waited for, and closed too
-            self._cradle.line.close()
+            for cradle in (self._cradle, *self._retired):
+                cradle.line.close()
         if self._size:
             self._refiller.join()
         while self._parked:

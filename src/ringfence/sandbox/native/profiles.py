@@ -18,11 +18,12 @@ _LEAN = (
     "talib",
     "backtesting",
     "ringfence.guest.backtest",
+    "ringfence.guest.text",
     "ringfence.guest.dialects.hooked",
     "ringfence.trade.indicators",
 )
 
-_STRATEGY = ("numpy", "talib", "ringfence.guest.backtest", "ringfence.trade.indicators")
+_STRATEGY = ("numpy", "talib", "ringfence.guest.backtest", "ringfence.guest.text", "ringfence.trade.indicators")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,15 @@
 """The system-call filter: a list of what ordinary Python needs, everything else is refused.
 
 The program is assembled here, as a binary search over the numbers, so that it needs no library in the
-jail and costs the same for every call. Three answers: allowed; EPERM for what the kernel has and we
+jail and costs the same for every call. Four answers: allowed; EPERM for what the kernel has and we
 refuse; ENOSYS for what newer kernels may add and for calls whose arguments lie behind a pointer
-(clone3, openat2), so that the C library falls back to the form we can check. A call made through a
-foreign ABI (i386, x32) kills the process: its numbers mean other calls.
+(clone3, openat2), so that the C library falls back to the form we can check; and done, without a call,
+for flushes and advice. A call made through a foreign ABI (i386, x32) kills the process: its numbers
+mean other calls.
+
+Flushes and advice are answered so because a filter sees a descriptor's number and not its file. For the
+scratch space, which is memory, that is just what the kernel would do; for the runtime, which all jobs
+and the host share, it keeps one program from flushing the host's disk or moving its page cache.
 """
 
 from __future__ import annotations
@@ -22,8 +27,9 @@ _RET_ALLOW = 0x7FFF0000
 _RET_KILL = 0x80000000
 _RET_EPERM = 0x00050000 | errno.EPERM
 _RET_ENOSYS = 0x00050000 | errno.ENOSYS
+_RET_DONE = 0x00050000  # error number 0: the call is not made, and its caller is told that it succeeded
 
-_LD_ABS, _JMP, _JEQ, _JGE, _JSET, _RET = 0x20, 0x05, 0x15, 0x35, 0x45, 0x06
+_LD_ABS, _AND, _JMP, _JEQ, _JGE, _JSET, _RET = 0x20, 0x54, 0x05, 0x15, 0x35, 0x45, 0x06
 _NR, _ARCH, _ARG0 = 0, 4, 16
 
 # name:x86_64:aarch64, "-" where the architecture has no such call.
@@ -31,7 +37,7 @@ _TABLE = """
     read:0:63 write:1:64 open:2:- close:3:57 stat:4:- fstat:5:80 lstat:6:- poll:7:- lseek:8:62 mmap:9:222
     mprotect:10:226 munmap:11:215 brk:12:214 rt_sigaction:13:134 rt_sigprocmask:14:135 rt_sigreturn:15:139
     ioctl:16:29 pread64:17:67 pwrite64:18:68 readv:19:65 writev:20:66 access:21:- pipe:22:- select:23:-
-    sched_yield:24:124 mremap:25:216 msync:26:227 mincore:27:232 madvise:28:233 dup:32:23 dup2:33:- pause:34:-
+    sched_yield:24:124 mremap:25:216 msync:26:227 madvise:28:233 dup:32:23 dup2:33:- pause:34:-
     nanosleep:35:101 getitimer:36:102 alarm:37:- setitimer:38:103 getpid:39:172 sendfile:40:71 socket:41:198
     connect:42:203 accept:43:202 sendto:44:206 recvfrom:45:207 sendmsg:46:211 recvmsg:47:212 shutdown:48:210
     bind:49:200 listen:50:201 getsockname:51:204 getpeername:52:205 socketpair:53:199 setsockopt:54:208
@@ -50,8 +56,7 @@ _TABLE = """
     arch_prctl:158:- setrlimit:160:164 gettid:186:178 readahead:187:213 getxattr:191:8 lgetxattr:192:9
     fgetxattr:193:10 listxattr:194:11 llistxattr:195:12 flistxattr:196:13 tkill:200:130 time:201:- futex:202:98
     sched_getaffinity:204:123 epoll_create:213:- getdents64:217:61 set_tid_address:218:96 restart_syscall:219:128
-    fadvise64:221:223 timer_create:222:107 timer_settime:223:110 timer_gettime:224:108 timer_getoverrun:225:109
-    timer_delete:226:111 clock_gettime:228:113 clock_getres:229:114 clock_nanosleep:230:115 exit_group:231:94
+    fadvise64:221:223 clock_gettime:228:113 clock_getres:229:114 clock_nanosleep:230:115 exit_group:231:94
     epoll_wait:232:- epoll_ctl:233:21 tgkill:234:131 utimes:235:- waitid:247:95 ioprio_get:252:31
     openat:257:56 mkdirat:258:34 mknodat:259:33 fchownat:260:54
     futimesat:261:- newfstatat:262:79 unlinkat:263:35 renameat:264:38 linkat:265:37 symlinkat:266:36
@@ -71,14 +76,29 @@ _AF_UNIX = 1
 _NEW_NAMESPACES = 0x7E020000
 _CLONE_PARENT = 0x8000  # a child of the zygote's, which whoever counts the job's own tree would miss
 _HUGE_PAGES = 0x40000  # a pool of the host's that no memory limit counts
-_LEASE, _NOTIFY = 1024, 1026  # fcntl commands that hold up, or spy on, others who open a file
+_SETFL = 4
+# fcntl commands that hold up, or spy on, others who open a file; that choose the signal a descriptor sends, so that a
+# SIGCONT wakes what was stopped; and that ask who holds a lock. What jobs can only read they can lock only against
+# writers, so nobody learns of a lock there but by asking.
+_SPIED = (1024, 1026, 10)  # F_SETLEASE, F_NOTIFY, F_SETSIG
+_GETLK, _OFD_GETLK = 5, 36
 _SETID = 0o6000
 _DEVICE_NODE = 0o020000  # set in the type bits of character and block devices only
+_FLUSHING = 0o4010000  # O_SYNC and O_DSYNC: each write would wait for the host's disk
+_DIRECT = {
+    "x86_64": 0o40000,
+    "aarch64": 0o200000,
+}  # past the page cache; on a pipe, packets of which a reader may lose some
 _TIOCSTI, _TIOCLINUX, _TIOCSETD = 0x5412, 0x541C, 0x5423  # typing for, or changing, somebody else's terminal
+_TYPE_OF_IOCTL, _FILE_SYSTEM_IOCTLS = 0xFF00, (0x5800, 0x6600, 0x9400)  # flags, extents, verity, freezing
+_CORE_LIMIT = 4
+# Advice that moves pages of files in or out of the cache, or merges pages with those of others.
+_WILLNEED, _MERGEABLE, _COLD, _PAGEOUT = 3, 12, 20, 21
 
 # PDEATHSIG, DUMPABLE, KEEPCAPS (get), NAME, SECCOMP (get), CAPBSET (read), TIMERSLACK, SUBREAPER, NO_NEW_PRIVS,
 # THP_DISABLE, and naming anonymous memory, which glibc does.
-_PRCTL = (1, 2, 3, 4, 7, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 41, 42, 0x53564D41)
+_SET_DUMPABLE = 4
+_PRCTL = (1, 2, 3, _SET_DUMPABLE, 7, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 41, 42, 0x53564D41)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +108,10 @@ class _Check:
     arg: int
     jump: int
     values: tuple[int, ...]
-    hit: int
+    hit: int | _Check
     miss: int | _Check
+    mask: int | None = None
+    high: bool = False  # the upper half of a pointer; all else that is looked at is 32 bits wide
 
 
 _Verdict = int | _Check
@@ -98,43 +120,71 @@ _UNIX_ONLY = _Check(0, _JEQ, (_AF_UNIX,), _RET_ALLOW, _RET_EPERM)
 _UNIX_STREAMS = _Check(1, _JSET, (2,), _RET_EPERM, _UNIX_ONLY)  # SOCK_DGRAM is 2, and SOCK_RAW, 3, means the same
 
 
-# Limits and priorities of oneself only: pid 0.
-_OWN_ONLY_0 = _Check(0, _JEQ, (0,), _RET_ALLOW, _RET_EPERM)
-_OWN_ONLY_1 = _Check(1, _JEQ, (0,), _RET_ALLOW, _RET_EPERM)
 _SOCKET_BUFFERS = _Check(2, _JEQ, (7, 8, 32, 33), _RET_EPERM, _RET_ALLOW)  # SO_SNDBUF, SO_RCVBUF and forced
 
 
-def _no_bits(arg: int, bits: int) -> _Check:
-    return _Check(arg, _JSET, (bits,), _RET_EPERM, _RET_ALLOW)
+def _no_bits(arg: int, bits: int, miss: int | _Check = _RET_ALLOW) -> _Check:
+    return _Check(arg, _JSET, (bits,), _RET_EPERM, miss)
 
 
-_SPECIAL: dict[str, _Verdict] = {
-    "socket": _UNIX_ONLY,
-    "socketpair": _UNIX_ONLY,
-    "clone": _no_bits(0, _NEW_NAMESPACES | _CLONE_PARENT),
-    "mmap": _no_bits(3, _HUGE_PAGES),
-    "memfd_create": _no_bits(1, 4),  # MFD_HUGETLB
-    "fcntl": _Check(1, _JEQ, (_LEASE, _NOTIFY), _RET_EPERM, _RET_ALLOW),
-    "clone3": _RET_ENOSYS,
-    # A lock on a file of the view would be seen by other jobs, and by programs of the host that lock it too.
-    # ENOSYS is what a file system without such locks says, and libraries know it. fcntl locks work.
-    "flock": _RET_ENOSYS,
-    "openat2": _RET_ENOSYS,
-    "prlimit64": _OWN_ONLY_0,
-    "setpriority": _OWN_ONLY_1,
-    "ioctl": _Check(1, _JEQ, (_TIOCSTI, _TIOCLINUX, _TIOCSETD), _RET_EPERM, _RET_ALLOW),
-    "prctl": _Check(0, _JEQ, _PRCTL, _RET_ALLOW, _RET_EPERM),
-    "chmod": _no_bits(1, _SETID),
-    "fchmod": _no_bits(1, _SETID),
-    "fchmodat": _no_bits(2, _SETID),
-    "open": _no_bits(2, _SETID),
-    "openat": _no_bits(3, _SETID),
-    "creat": _no_bits(1, _SETID),
-    "mkdir": _no_bits(1, _SETID),
-    "mkdirat": _no_bits(2, _SETID),
-    "mknod": _no_bits(1, _SETID | _DEVICE_NODE),
-    "mknodat": _no_bits(2, _SETID | _DEVICE_NODE),
-}
+def _only(arg: int, *values: int, then: int | _Check = _RET_ALLOW) -> _Check:
+    return _Check(arg, _JEQ, values, then, _RET_EPERM)
+
+
+def _null(arg: int) -> _Check:
+    return _Check(arg, _JEQ, (0,), _Check(arg, _JEQ, (0,), _RET_ALLOW, _RET_EPERM, high=True), _RET_EPERM)
+
+
+# A limit of 0 on core files would not keep the kernel from starting the host's core handler as root; the 1 that the
+# jail has does, and so it stays. Limits and priorities of oneself only: pid 0.
+_LIMITS = _only(0, 0, then=_Check(1, _JEQ, (_CORE_LIMIT,), _null(2), _RET_ALLOW))
+_IOCTL = _Check(
+    1, _JEQ, (_TIOCSTI, _TIOCLINUX, _TIOCSETD), _RET_EPERM,
+    _Check(1, _JEQ, _FILE_SYSTEM_IOCTLS, _RET_EPERM, _RET_ALLOW, mask=_TYPE_OF_IOCTL),
+)  # fmt: skip
+
+
+def _special(machine: str, refused_commands: tuple[int, ...]) -> dict[str, _Verdict]:
+    """The calls whose arguments matter, or that are answered without being made; `refused_commands` are fcntl's."""
+    direct = _DIRECT[machine]
+    commands = _Check(1, _JEQ, refused_commands, _RET_EPERM, _RET_ALLOW)
+    return {
+        "socket": _UNIX_ONLY,
+        "socketpair": _UNIX_ONLY,
+        "clone": _no_bits(0, _NEW_NAMESPACES | _CLONE_PARENT),
+        "mmap": _no_bits(3, _HUGE_PAGES),
+        "memfd_create": _no_bits(1, 4),  # MFD_HUGETLB
+        "fcntl": _Check(1, _JEQ, (_SETFL,), _no_bits(2, direct), commands),
+        "clone3": _RET_ENOSYS,
+        # A lock on a file of the view would be seen by other jobs, and by programs of the host that lock it too.
+        # ENOSYS is what a file system without such locks says, and libraries know it. fcntl locks work.
+        "flock": _RET_ENOSYS,
+        "openat2": _RET_ENOSYS,
+        "fsync": _RET_DONE,
+        "fdatasync": _RET_DONE,
+        "msync": _RET_DONE,
+        "sync_file_range": _RET_DONE,
+        "fadvise64": _RET_DONE,
+        "readahead": _RET_DONE,
+        "madvise": _Check(2, _JEQ, (_WILLNEED, _MERGEABLE, _COLD, _PAGEOUT), _RET_DONE, _RET_ALLOW),
+        "preadv2": _only(5, 0),  # RWF_NOWAIT asks whether a page is in the cache
+        "pwritev2": _only(5, 0),
+        "setrlimit": _Check(0, _JEQ, (_CORE_LIMIT,), _RET_EPERM, _RET_ALLOW),
+        "prlimit64": _LIMITS,
+        "setpriority": _only(1, 0),
+        "ioctl": _IOCTL,
+        "prctl": _only(0, *_PRCTL),
+        "chmod": _no_bits(1, _SETID),
+        "fchmod": _no_bits(1, _SETID),
+        "fchmodat": _no_bits(2, _SETID),
+        "open": _no_bits(2, _SETID, _no_bits(1, _FLUSHING | direct)),
+        "openat": _no_bits(3, _SETID, _no_bits(2, _FLUSHING | direct)),
+        "creat": _no_bits(1, _SETID),
+        "mkdir": _no_bits(1, _SETID),
+        "mkdirat": _no_bits(2, _SETID),
+        "mknod": _no_bits(1, _SETID | _DEVICE_NODE),
+        "mknodat": _no_bits(2, _SETID | _DEVICE_NODE),
+    }
 
 
 def numbers(machine: str) -> dict[str, int]:
@@ -144,15 +194,19 @@ def numbers(machine: str) -> dict[str, int]:
     return {row[0]: int(row[column]) for row in rows if row[column] != "-"}
 
 
-def assemble(machine: str, *, counted: bool, connect: bool) -> bytes:
+def assemble(machine: str, *, counted: bool, connect: bool, private: bool = False) -> bytes:
     """The filter for `machine`.
 
-    Where nothing counts the memory of the kernel (`counted` is false), files in memory and large socket buffers are
-    refused. Without `connect` no unix socket can be reached, for a job with mounts, which may hold a host's socket.
+    Where nothing counts the memory of the kernel (`counted` is false), files in memory, large socket buffers and
+    processes that nobody may look into are refused. Without `connect` no unix socket can be reached, for a job with
+    mounts, which may hold a host's socket. Where the files of the runtime are the job's own (`private`), as on the
+    overlay of a container, it may ask who holds a lock; elsewhere the answer would tell of other jobs.
     """
     known = numbers(machine)
-    verdicts: dict[int, _Verdict] = {nr: _SPECIAL.get(name, _RET_ALLOW) for name, nr in known.items()}
+    special = _special(machine, _SPIED if private else (*_SPIED, _GETLK, _OFD_GETLK))
+    verdicts: dict[int, _Verdict] = {nr: special.get(name, _RET_ALLOW) for name, nr in known.items()}
     if not counted:
+        verdicts[known["prctl"]] = _only(0, *(option for option in _PRCTL if option != _SET_DUMPABLE))
         verdicts[known["memfd_create"]] = _RET_EPERM
         verdicts[known["setsockopt"]] = _SOCKET_BUFFERS
     if not connect:
@@ -198,9 +252,11 @@ def _leaf(verdict: _Verdict) -> Iterable[tuple[int, int, int, int]]:
     if isinstance(verdict, int):
         yield (_RET, 0, 0, verdict)
         return
-    yield (_LD_ABS, 0, 0, _ARG0 + 8 * verdict.arg)  # the low half: all these arguments are 32 bits wide
+    yield (_LD_ABS, 0, 0, _ARG0 + 8 * verdict.arg + 4 * verdict.high)
+    if verdict.mask is not None:
+        yield (_AND, 0, 0, verdict.mask)
     miss = list(_leaf(verdict.miss))
     for others, value in zip(reversed(range(len(verdict.values))), verdict.values, strict=True):
         yield (verdict.jump, others + len(miss), 0, value)
     yield from miss
-    yield (_RET, 0, 0, verdict.hit)
+    yield from _leaf(verdict.hit)

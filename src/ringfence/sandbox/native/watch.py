@@ -13,16 +13,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ringfence.base.errors import SandboxError
-from ringfence.guest import wire
 from ringfence.sandbox import OnOutput, Stream
+from ringfence.sandbox.channel import Channel
 from ringfence.sandbox.evidence import Census, Counters, Evidence, Exit, Kill
 from ringfence.sandbox.job import Cancel, Limits
 from ringfence.sandbox.native import census
 from ringfence.sandbox.native.child import Child, NeverStarted
-from ringfence.sandbox.streams import Heard, is_flood
+from ringfence.sandbox.streams import Heard, is_flood, most_reads, unread_bytes
 
 _CHUNK = 1 << 16
-_REPORT_ROOM = 1 << 20  # for a traceback beside the largest result
 _TICK_SECONDS = 0.05
 _TINY, _DRIBBLES, _BREATH_SECONDS = 1024, 16, 0.002
 _KILL_SECONDS = 30.0
@@ -51,10 +50,12 @@ class Capture(Heard):
         return len(chunk)
 
     def drain_rest(self) -> None:
-        """After the last writer is gone, or was told to stop: what is in the pipe, and no more than it holds."""
-        for _ in range(64):
+        """After the last writer is gone, or was told to stop: what is in the pipe, and no more than it holds. What is
+        added meanwhile counts as seen, which says that some was left out."""
+        for _ in range(most_reads(self.fd)):
             if self.drain() == 0:
                 return
+        self.seen += unread_bytes(self.fd)
 
 
 class Watch:
@@ -73,8 +74,7 @@ class Watch:
         self._child, self._limits, self._cancel = child, limits, cancel
         self.stdout = Capture("stdout", child.stdout, limits.output_bytes, on_output)
         self.stderr = Capture("stderr", child.stderr, limits.output_bytes, on_output)
-        self._channel = bytearray()
-        self._most_report_bytes = (result_mb << 20) + _REPORT_ROOM
+        self._channel = Channel(result_mb)
         self._started = time.monotonic()
         self._deadline = self._started + limits.wall_seconds
         self._killed: Kill | None = None
@@ -104,11 +104,12 @@ class Watch:
         return self._evidence(exit_)
 
     def until_report(self) -> Evidence:
-        """Watch until the program reports; an exit comes first only if it died or was killed."""
+        """Watch until the program reports, or sends what is refused; an exit comes first only if it died or was
+        killed."""
         poll = self._register()
         while True:
             ready = self._wait(poll)
-            if self._report() is not None:
+            if self._channel.is_whole or self._channel.is_refused:
                 self.stdout.drain_rest()
                 self.stderr.drain_rest()
                 return self._evidence(None)
@@ -145,14 +146,14 @@ class Watch:
 
     def _breathe(self, ready: set[int]) -> None:
         """Let tiny writes pile up for a moment: a program that dribbles bytes must not keep us as busy as itself."""
-        seen = self.stdout.seen + self.stderr.seen + len(self._channel)
+        seen = self.stdout.seen + self.stderr.seen + self._channel.seen
         self._dribbles = self._dribbles + 1 if ready and seen - self._seen < _TINY else 0
         self._seen = seen
         if self._dribbles > _DRIBBLES:
             time.sleep(_BREATH_SECONDS)
 
     def _read_channel(self) -> bool:
-        """False when there is nothing more to read, or more than a report may hold."""
+        """False when there is nothing more to read, or nothing more is taken in."""
         try:
             # Never blocking: poll also says "readable" for an out-of-band byte, which a plain recv would pass over.
             chunk = self._child.channel.recv(_CHUNK, socket.MSG_DONTWAIT)
@@ -163,19 +164,13 @@ class Watch:
             # more, so a program that has begun cannot bring this about.
             self._order_unread = True
             return False
-        self._channel += chunk
-        if self._reported_at is None and self._report() is not None:
+        taken = self._channel.take(chunk)
+        if not taken:
+            # Who is still writing must not wait for a reader until its time is up.
+            self._child.channel.shutdown(socket.SHUT_RD)
+        if self._reported_at is None and self._channel.is_whole:
             self._reported_at = time.monotonic()
-        return bool(chunk) and len(self._channel) <= self._most_report_bytes + wire.HEAD_BYTES
-
-    def _report(self) -> bytes | None:
-        """The first whole frame, if it has come."""
-        if len(self._channel) < wire.HEAD_BYTES:
-            return None
-        size = wire.length(bytes(self._channel[: wire.HEAD_BYTES]))
-        if len(self._channel) < wire.HEAD_BYTES + size:
-            return None
-        return bytes(self._channel[wire.HEAD_BYTES : wire.HEAD_BYTES + size])
+        return taken and bool(chunk)
 
     def _check(self, now: float) -> None:
         if self._killed:
@@ -195,11 +190,9 @@ class Watch:
         limits = self._limits
         self._disk_full = self._disk_full or disk_full(self._child.scratch)
         if self._child.group is None:
-            seen = self._ledger.take(self._child.host_pids)
+            seen = self._ledger.take(self._child.host_pids, time.monotonic())
             self._peak = self._peak.highest(seen)
-            # The libraries' own pages are shared with the zygote, so part of them is in every count.
-            used = seen.memory_bytes + max(seen.shared_bytes, scratch_bytes(self._child.scratch))
-            over = used > (limits.memory_mb << 20) + self._child.base_memory_bytes
+            over = self._child.is_over_memory(seen, limits)
             cpu = seen.cpu_seconds
         else:
             counted = self._child.counters().since(self._before)
@@ -228,9 +221,9 @@ class Watch:
     def _drain_everything(self) -> None:
         self.stdout.drain_rest()
         self.stderr.drain_rest()
-        size = -1
-        while size < len(self._channel):  # until a read brings nothing
-            size = len(self._channel)
+        seen = -1
+        while seen < self._channel.seen and not self._channel.is_refused:  # until a read brings nothing
+            seen = self._channel.seen
             self._read_channel()
 
     def _own_peak(self, exit_: Exit | None) -> Census:
@@ -242,24 +235,16 @@ class Watch:
         return replace(self._peak, memory_bytes=max(0, sampled, waited))
 
     def _evidence(self, exit_: Exit | None) -> Evidence:
-        report = self._report()
-        expected = 0 if report is None else wire.HEAD_BYTES + len(report)
         return Evidence(
             exit=exit_,
             killed=self._killed,
-            report=report,
-            report_damaged=len(self._channel) != expected,
+            report=self._channel.report(),
+            damage=self._channel.damage,
             wall_seconds=time.monotonic() - self._started,
             disk_full=self._disk_full or disk_full(self._child.scratch),
             peak=self._own_peak(exit_),
             reported_at=self._reported_at,
         )
-
-
-def scratch_bytes(scratch: int) -> int:
-    """What the scratch space holds, which is memory too; a control group counts it by itself."""
-    room = os.fstatvfs(scratch)
-    return (room.f_blocks - room.f_bfree) * room.f_frsize
 
 
 def disk_full(scratch: int) -> bool:

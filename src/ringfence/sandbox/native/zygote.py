@@ -23,10 +23,13 @@ from pathlib import Path
 
 from ringfence.sandbox.evidence import Exit
 from ringfence.sandbox.native import contain, init, messages, mounts, preload, seccomp, syscalls as sc
+from ringfence.sandbox.native.networks import Networks
 
 
 def main(setup: messages.Setup, control_fd: int) -> None:
     contain.name_process("rf-zygote")
+    contain.reset_signals()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the supervisor to judge
     sc.prctl(sc.PR_SET_PDEATHSIG, signal.SIGKILL)
     os.umask(0o022)
     template = _settle(setup)
@@ -60,7 +63,6 @@ def _settle(setup: messages.Setup) -> contain.Template:
         seccomp_with_mounts=seccomp.assemble(sc.machine(), counted=setup.count_memory, connect=False),
         landlock_abi=sc.landlock_abi(),
         privileged=setup.privileged,
-        descriptors=1024 if setup.count_memory else 256,
     )
     gc.collect()
     if heap:
@@ -73,8 +75,8 @@ def _settle(setup: messages.Setup) -> contain.Template:
 class _Birth:
     """One child and the init of its namespace, until both are reaped."""
 
-    def __init__(self, init_pid: int, status: socket.socket) -> None:
-        self.init_pid, self.status = init_pid, status
+    def __init__(self, init_pid: int, status: socket.socket, network: int | None) -> None:
+        self.init_pid, self.status, self.network = init_pid, status, network
         self.job_pid = 0
         self.waiting: set[int] = {init_pid}
         self.exit = Exit(0, 0.0, 0.0, 0)
@@ -85,6 +87,7 @@ class _Nursery:
         self._control, self._template = control, template
         self._births: dict[int, _Birth] = {}
         self._own_namespace = os.pidfd_open(os.getpid())
+        self._networks = Networks()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -123,9 +126,19 @@ class _Nursery:
 
     def _fork(self, order: messages.ForkOrder, fds: Sequence[int], status: socket.socket) -> _Birth:
         """Init, then the job, into a new pid namespace; then back to our own."""
+        network = self._networks.lend()
+        try:
+            return self._fork_into(network, order, fds, status)
+        except OSError:
+            self._networks.give_back(network)
+            raise
+
+    def _fork_into(
+        self, network: int | None, order: messages.ForkOrder, fds: Sequence[int], status: socket.socket
+    ) -> _Birth:
         sc.unshare(sc.CLONE_NEWPID)
         try:
-            birth = _Birth(os.posix_spawn(mounts.INIT, [mounts.INIT], {}), status)
+            birth = _Birth(os.posix_spawn(mounts.INIT, [mounts.INIT], {}), status, network)
             try:
                 birth.job_pid = os.fork()
             except OSError:
@@ -135,7 +148,7 @@ class _Nursery:
                 split = 4 + order.groups
                 trees = [mounts.JobMount(fd, *m) for fd, m in zip(fds[split:], order.mounts, strict=True)]
                 ends, groups = (fds[0], fds[1], fds[2]), fds[4:split]
-                self._live(contain.Order(*ends, groups, trees, order.uid, order.gid, order.disk_mb))
+                self._live(contain.Order(*ends, groups, trees, order.uid, order.gid, order.disk_mb, network))
         finally:
             sc.setns(self._own_namespace, sc.CLONE_NEWPID)
         birth.waiting.add(birth.job_pid)
@@ -153,8 +166,9 @@ class _Nursery:
             preload.guest_main(contain.CHANNEL_FD, scratch)
             code = 0
         except OSError as e:
+            mark = messages.BAD_MOUNT if isinstance(e, mounts.MountPointError) else messages.NO_JAIL
             with contextlib.suppress(OSError):
-                os.write(contain.CHANNEL_FD, f"!{e}".encode()[:4000])
+                os.write(contain.CHANNEL_FD, mark + str(e).encode()[:4000])
         finally:
             os._exit(code)
 
@@ -175,6 +189,7 @@ class _Nursery:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(birth.init_pid, signal.SIGKILL)
             if not birth.waiting:
+                self._networks.give_back(birth.network)
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     messages.send(birth.status, messages.encode_exit(birth.exit))
                 birth.status.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ringfence.base.errors import JobError, MountError
 from ringfence.sandbox import OnOutput
-from ringfence.sandbox.job import PRESETS, Cancel, Job, Limits, Mount
+from ringfence.sandbox.job import MOST_RESULT_MB, PRESETS, Cancel, Job, Limits, Mount
 from ringfence.sandbox.outcome import Outcome
 from ringfence.trade.bars import Bars
 from ringfence.trade.draft import Draft
@@ -71,7 +71,7 @@ class Request:
             mounts=(*self.mounts, *bars),
             limits=self.limits,
             seed=self.seed,
-            result_mb=64,
+            result_mb=MOST_RESULT_MB,
             artifacts_dir=self.artifacts_dir,
         )
 

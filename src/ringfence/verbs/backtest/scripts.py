@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ringfence.base.errors import DraftError
 from ringfence.sandbox import Sandbox
+from ringfence.sandbox.job import MOST_RESULT_MB
 from ringfence.sandbox.outcome import Outcome
 from ringfence.trade.metrics import Metrics, measure
 from ringfence.trade.run import EngineRef, Json, Lookahead, OutcomeRef, Run
@@ -40,7 +41,7 @@ def _attempt(request: Request, sandbox: Sandbox, *, heal: bool) -> tuple[Outcome
         "files": files,
         "cash": request.rules.cash,
         "commission": request.rules.costs.percent,
-        "result_mb": 64,
+        "result_mb": MOST_RESULT_MB,
     }
     if request.bars is not None:
         task |= {"bars": BARS_PLACE, "symbol": request.bars.symbols[0]}

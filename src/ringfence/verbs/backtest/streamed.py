@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from typing import cast
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from ringfence.sandbox import Sandbox, Session
 from ringfence.sandbox.job import Json
 from ringfence.sandbox.outcome import Outcome
 from ringfence.trade.bars import Bars
+from ringfence.trade.intents import Intent, read_log, write_log
 from ringfence.trade.times import DAY, local_days, timeframe_ns
 from ringfence.verbs.backtest.request import Request
 
 _NAME = "ringfence_stream"
 _PATH = "/box/strategy.py"
 _LEAST_SECONDS = 0.05
+_MOST_ORDERS_A_BAR = 50_000
 
 
 def play(request: Request, sandbox: Sandbox) -> Outcome:
@@ -48,7 +51,8 @@ class _Wire:
         self._stderr: list[str] = []
         self._cpu_ms = self._wall_ms = 0.0
         self._peak = 0
-        self._log: list[Json] = []
+        self._log: list[Intent] = []
+        self._markets = len(request.bars.symbols) if request.bars is not None else 0
         self._forged = False
 
     @property
@@ -69,10 +73,12 @@ class _Wire:
     def take_orders(self, bar: int) -> None:
         """What was asked for on this bar. Taken now, because later the strategy knows how it would have ended."""
         asked = self._last.result if self._last is not None else None
-        rows = asked if isinstance(asked, list) else [None]
-        if any(not isinstance(row, list) or not row or row[0] != bar for row in rows):
-            self._forged = True  # and the log, with this in it, cannot be read
-        self._log += rows if not self._forged else [None]
+        try:
+            log = read_log(asked, bars=bar + 1, markets=self._markets, most_rows=_MOST_ORDERS_A_BAR)
+            self._forged = any(intent.now != bar for intent in log)
+        except ValueError:
+            self._forged = True
+        self._log += [] if self._forged else log
 
     def finish(self) -> Outcome:
         ended = self._last
@@ -82,7 +88,8 @@ class _Wire:
             report = self._session.run(f"ringfence_result({_NAME}.report())").result
         if isinstance(report, dict):
             ended = _with_line(ended, report.get("failing"))
-            report = {**report, "log": self._log}
+            log = None if self._forged else write_log(self._log)  # None cannot be read, and is never verified
+            report = {**report, "log": cast(Json, log)}
         usage = replace(ended.usage, cpu_ms=self._cpu_ms, wall_ms=self._wall_ms, peak_memory_bytes=self._peak)
         return replace(
             ended,

@@ -27,8 +27,9 @@ from ringfence.base.errors import (
 )
 from ringfence.sandbox import Sandbox
 from ringfence.sandbox.job import Cancel
+from ringfence.sandbox.texts import read_draft
 from ringfence.store import Batch, BatchFile, RunUsage, Store
-from ringfence.trade.draft import Draft, read_draft
+from ringfence.trade.draft import Draft
 from ringfence.verbs.backtest import Finished, backtest
 from ringfence.verbs.batch.conditions import Conditions
 from ringfence.verbs.batch.files import Content, find_files, places, printable, read_file
@@ -81,7 +82,7 @@ class Work:
     def _judge(self, name: str, path: Path, content: Content) -> FileResult | None:
         draft: Draft | None = None
         try:
-            draft = read_draft(content.text, name=printable(path.stem))
+            draft = self._read(content.text, printable(path.stem))
             finished = self._run(draft)
         except DraftError as e:
             return FileResult(file=name, verdict=e.verdict, reason=str(e), line=e.line)
@@ -97,6 +98,14 @@ class Work:
         usage = RunUsage(wall_ms=used.wall_ms, cpu_ms=used.cpu_ms, peak_memory_bytes=used.peak_memory_bytes)
         self.store.save_run(finished.run, draft_text=draft.text, usage=usage, now=self.now())
         return tell(name, draft, finished)
+
+    def _read(self, text: str, name: str) -> Draft:
+        """A second time where the sandbox itself failed, as with a run."""
+        limits = self.conditions.limits
+        try:
+            return read_draft(text, name=name, sandbox=self.sandbox, limits=limits)
+        except SandboxError:
+            return read_draft(text, name=name, sandbox=self.sandbox, limits=limits)
 
     def _run(self, draft: Draft) -> Finished:
         """A second time where the sandbox itself failed: what broke it the first time may have been a neighbour."""

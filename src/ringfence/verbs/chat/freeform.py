@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ringfence.agents import Agent
 from ringfence.agents.brief import Brief, DataFacts, ErrorSeen, Reply
+from ringfence.agents.reading import behind
 from ringfence.base.errors import AgentError
 from ringfence.sandbox.job import Json
 from ringfence.sandbox.outcome import Outcome
@@ -45,7 +46,7 @@ class _Tried:
 def ask_model(text: str, agent: Agent, desk: Desk, bars: Bars | None) -> Answer:
     source = source_of(bars, desk.today) if bars is not None else no_prices("no prices were given", desk.today)
     brief = Brief(role="compute", idea=text, data=_facts(bars), notes=(_where(bars),))
-    reply = agent.act(brief)
+    reply = _ask(agent, brief, desk)
     notices = list(reply.notices)
     tried: _Tried | None = None
     for times in range(1, REPAIRS + 2):
@@ -56,10 +57,15 @@ def ask_model(text: str, agent: Agent, desk: Desk, bars: Bars | None) -> Answer:
             return _tell(text, agent, tried, tried.told, source, reply.model, notices)
         if times > REPAIRS or tried.outcome.status == "cancelled":
             break
-        reply = agent.act(replace(brief, code=tried.code, error=tried.error))
+        reply = _ask(agent, replace(brief, code=tried.code, error=tried.error), desk)
         notices += reply.notices
     assert tried is not None
     return _gave_up(tried, times, source, reply.model, notices)
+
+
+def _ask(agent: Agent, brief: Brief, desk: Desk) -> Reply:
+    with behind(desk.sandbox):
+        return agent.act(brief)
 
 
 def _where(bars: Bars | None) -> str:

@@ -9,7 +9,8 @@ from statistics import variance
 from typing import cast
 
 from ringfence.evaluators.robustness import BEFORE_HOLDOUT, COSTS_DOUBLED, HOLDOUT, PERTURBED, same_trades
-from ringfence.trade.draft import Draft, read_draft
+from ringfence.sandbox.texts import read_draft
+from ringfence.trade.draft import Draft
 from ringfence.trade.parameters import Parameter
 from ringfence.trade.run import Json, Run, plain
 from ringfence.verbs.backtest import Finished
@@ -64,7 +65,7 @@ def _filled(version: Version, final: Mapping[str, Json]) -> Version:
 def examine(loop: Loop, best: Version) -> Json:
     """All that is to be said of the best version, for the journal."""
     request, range_, found = loop.request, loop.range, loop.found
-    draft = read_draft(best.code, name=range_.name)
+    draft = read_draft(best.code, name=range_.name, sandbox=loop.means.sandbox)
     whole = request.grounds.splits.whole
     trials, spread = _selection(found)
     finished = discounted(range_.run(draft, whole, lookahead=True), whole, trials, spread)
@@ -85,6 +86,7 @@ def examine(loop: Loop, best: Version) -> Json:
         reruns=reruns,
         judges=judges,
         min_trades=request.aim.min_trades,
+        sandbox=loop.means.sandbox,
     )
     few = against is None and len(run.trades) < request.aim.min_trades
     if few:

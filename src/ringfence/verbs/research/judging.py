@@ -10,7 +10,7 @@ from ringfence.agents.brief import Brief, DataFacts, VerdictSeen
 from ringfence.evaluators.case import Case
 from ringfence.evaluators.judging import Answer, Judge, NotAsked, Question
 from ringfence.evaluators.panel import evaluate
-from ringfence.evaluators.source import lint
+from ringfence.sandbox import Sandbox, texts
 from ringfence.trade.bars import Bars
 from ringfence.trade.description import Description
 from ringfence.trade.draft import Draft
@@ -55,8 +55,11 @@ def evaluation_of(
     reruns: Mapping[str, Run] | None = None,
     judges: Judge | None = None,
     min_trades: int = 1,
+    sandbox: Sandbox,
 ) -> dict[str, Json]:
     """In the shape that the faces print."""
+    given = finished.run.draft.parameters
+    seen = texts.check(draft.text, name=draft.name, class_name=draft.class_name, given=given, sandbox=sandbox)
     case = Case(
         idea=idea,
         description=description,
@@ -64,7 +67,8 @@ def evaluation_of(
         run=finished.run,
         outcome=finished.outcome,
         bars=bars,
-        findings=lint(draft),
+        findings=seen.findings,
+        written=seen.written,
         reruns=reruns or {},
         indicators={name: _values(curve) for name, curve in finished.run.indicators.items()},
     )

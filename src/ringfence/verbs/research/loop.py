@@ -9,14 +9,15 @@ from typing import NoReturn, cast, get_args
 
 from ringfence.agents.brief import Brief, Change, DataFacts, ErrorSeen, Reply, Role
 from ringfence.base.errors import BudgetError
+from ringfence.sandbox.texts import read_draft
 from ringfence.trade.description import Description
-from ringfence.trade.draft import read_draft
 from ringfence.trade.run import Json, plain
+from ringfence.verbs.check import check
 from ringfence.verbs.research import briefs
 from ringfence.verbs.research.bandit import Bandit
 from ringfence.verbs.research.journal import Journal
 from ringfence.verbs.research.judging import AgentJudge, evaluation_of
-from ringfence.verbs.research.novelty import SAME_TRADES, fingerprint, overlap
+from ringfence.verbs.research.novelty import SAME_TRADES, overlap
 from ringfence.verbs.research.replies import Spent, ask, read_spent
 from ringfence.verbs.research.request import Means, Progress, ResearchRequest
 from ringfence.verbs.research.trial import Range, Trial, read_trial
@@ -237,7 +238,7 @@ class Loop:
 
     def _twin(self, code: str) -> Version | None:
         """An earlier program that differs from this one in names and comments alone."""
-        mark = fingerprint(code)
+        mark = check(code, self.range.name, sandbox=self.means.sandbox).fingerprint
         return next((v for v in self.found.versions if mark and v.trial.fingerprint == mark), None)
 
     def _evaluate(self, version: Version) -> Mapping[str, Json] | None:
@@ -246,7 +247,7 @@ class Loop:
         judges = self.judges(self._leave_models(version))
 
         def judge() -> Json:
-            draft = read_draft(version.code, name=self.range.name)
+            draft = read_draft(version.code, name=self.range.name, sandbox=self.means.sandbox)
             told = evaluation_of(
                 idea=self.found.idea,
                 description=self.described(version),
@@ -254,6 +255,7 @@ class Loop:
                 finished=self.range.kept(draft),
                 bars=self.request.grounds.splits.train,
                 judges=judges,
+                sandbox=self.means.sandbox,
             )
             return {"evaluation": told, "judging": plain(judges.spent if judges else Spent())}
 
@@ -340,7 +342,7 @@ class Loop:
             self._end("")
         self._tell("idea" if brief.role == "research" else "code", f"asking for {brief.role}")
         try:
-            reply = ask(self.means.author.agent, brief, self._journal)
+            reply = ask(self.means.author.agent, brief, self._journal, self.means.sandbox)
         except BudgetError as e:
             self._end(str(e))
         self.found.spent = self.found.spent.plus(reply)

@@ -8,6 +8,8 @@ from typing import cast
 
 from ringfence.agents import Agent
 from ringfence.agents.brief import Brief, Reply, StopReason, Usage
+from ringfence.agents.reading import behind
+from ringfence.sandbox import Sandbox
 from ringfence.trade.description.stored import from_json, to_json
 from ringfence.trade.run import Json, plain
 from ringfence.verbs.research.journal import Journal
@@ -62,9 +64,14 @@ def read_spent(value: Json) -> Spent:
     return Spent(**cast("Mapping[str, int]", value))
 
 
-def ask(agent: Agent, brief: Brief, journal: Journal) -> Reply:
-    value = journal.step("reply", f"{brief.role} brief", lambda: _stored(agent.act(brief)))
-    return _read(value)
+def ask(agent: Agent, brief: Brief, journal: Journal, sandbox: Sandbox) -> Reply:
+    """What it writes is read in that sandbox."""
+
+    def act() -> Json:
+        with behind(sandbox):
+            return _stored(agent.act(brief))
+
+    return _read(journal.step("reply", f"{brief.role} brief", act))
 
 
 def _stored(reply: Reply) -> Json:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Literal, cast
 
 from ringfence.agents.brief import ErrorSeen
-from ringfence.evaluators import Finding
 from ringfence.evaluators.judging import trade_rows
 from ringfence.store import RunUsage
 from ringfence.trade.bars import Bars
 from ringfence.trade.draft import Draft
+from ringfence.trade.lint import Finding
 from ringfence.trade.metrics import measure
 from ringfence.trade.run import Json, Run, plain
 from ringfence.trade.times import iso
@@ -19,7 +19,7 @@ from ringfence.verbs.backtest import Finished, Request, backtest
 from ringfence.verbs.check import check
 from ringfence.verbs.research.grounds import Grounds
 from ringfence.verbs.research.journal import Cancelled
-from ringfence.verbs.research.novelty import fingerprint, footprints
+from ringfence.verbs.research.novelty import footprints
 from ringfence.verbs.research.objective import figures_of
 from ringfence.verbs.research.request import Means, ResearchRequest
 
@@ -70,14 +70,14 @@ class Range:
 
     def try_out(self, text: str, *, trials: int = 1) -> Trial:
         """`trials` is how many programs have been measured for this idea, with this one."""
-        checked = check(text, self.name)
+        checked = check(text, self.name, sandbox=self._means.sandbox)
         draft = checked.draft
         wrong = next((f for f in checked.findings if f.severity == "error"), None)
         if draft is None or wrong is not None:
             stage: Stage = "parse" if draft is None else "lint"
             assert wrong is not None
             return Trial(stage=stage, sha256=draft.sha256 if draft else "", error=_found(wrong))
-        made = Trial(stage="smoke", sha256=draft.sha256, fingerprint=fingerprint(draft.text))
+        made = Trial(stage="smoke", sha256=draft.sha256, fingerprint=checked.fingerprint)
         if draft.dialect == "backtesting.py":
             return replace(made, stage="lint", error=_foreign())
         splits = self._request.grounds.splits

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ringfence.evaluators.rules import Rule, Spot
-from ringfence.evaluators.rules.program import Program, is_series
 from ringfence.trade import syntax
+from ringfence.trade.lint.program import Program, is_series
+from ringfence.trade.lint.rule import Rule, Spot
 
 _FRAMES = frozenset({"pandas.Series", "pandas.DataFrame", "pandas.concat", "pandas.merge"})
 _WINDOWS = frozenset({"rolling", "ewm", "expanding", "resample", "groupby"})
@@ -15,7 +15,7 @@ _INDICATOR_LIBRARIES = frozenset({"talib", "pandas_ta", "pandas_ta_classic", "ta
 
 
 def pandas_on_every_bar(program: Program) -> Iterator[Spot]:
-    for node in program.once(*program.step):
+    for node in program.walk(*program.step):
         if isinstance(node, ast.Call):
             if program.name_of(node.func) in _FRAMES:
                 yield node, f"{syntax.dotted(node.func)}() on every bar costs more than a millisecond each time"
@@ -46,18 +46,15 @@ def indicator_on_every_bar(program: Program) -> Iterator[Spot]:
 
 
 def printed_on_every_bar(program: Program) -> Iterator[Spot]:
+    # Under a condition it may come a few times only.
+    rare = program.tree.handed_down(lambda parent, _: isinstance(parent, (ast.If, ast.IfExp, ast.ExceptHandler)))
     for call in program.calls(*program.step):
-        if syntax.dotted(call.func) == "print" and not _is_rare(program, call):
+        if syntax.dotted(call.func) == "print" and not rare[program.tree.place(call)]:
             yield call, "print() on every bar fills the output, which has a limit"
 
 
-def _is_rare(program: Program, node: ast.AST) -> bool:
-    """Under a condition it may come a few times only."""
-    return any(isinstance(parent, (ast.If, ast.IfExp, ast.ExceptHandler)) for parent in program.above(node))
-
-
 def history_on_every_bar(program: Program) -> Iterator[Spot]:
-    for node in program.once(*program.step):
+    for node in program.walk(*program.step):
         if isinstance(node, (ast.For, ast.comprehension)) and _is_whole_range(node.iter):
             yield node.iter, "a loop over all bars on every bar takes four times as long for twice the data"
 
@@ -74,7 +71,7 @@ def _is_whole_range(node: ast.expr) -> bool:
 def searched(program: Program) -> Iterator[Spot]:
     if program.draft.dialect != "backtesting.py":
         return
-    for call in program.calls(program.tree):
+    for call in program.calls(program.module):
         if isinstance(call.func, ast.Attribute) and call.func.attr == "optimize" and call.keywords:
             yield call, "optimize() runs the strategy once for every combination"
 

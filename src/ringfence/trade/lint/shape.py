@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ringfence.evaluators.rules import Rule, Spot
-from ringfence.evaluators.rules.libraries import instead_of, is_available, is_pointless
-from ringfence.evaluators.rules.program import Program
 from ringfence.trade import syntax
 from ringfence.trade.classes import origin_of
+from ringfence.trade.lint.libraries import instead_of, is_available, is_pointless
+from ringfence.trade.lint.program import Program
+from ringfence.trade.lint.rule import Rule, Spot
 
 _DECIDES = {
     "native": frozenset({"next", "arrays", "on_start", "on_fill"}),
@@ -25,8 +25,8 @@ _STARTS = frozenset({"system", "popen", "fork", "kill", "execv", "execve", "exec
 
 def deciding_method(program: Program) -> Iterator[Spot]:
     wanted = _DECIDES[program.draft.dialect]
-    for node in _leaves(program):
-        if not wanted & _all_methods(program, node) and not _from_library(program, node):
+    for node in program.leaves:
+        if not _has_one_of(program, node, wanted) and not _from_library(program, node):
             words = " or ".join(sorted(wanted - {"on_start", "on_fill", "arrays"}))
             yield node, f"class {node.name} has no method {words}, so it never decides anything"
 
@@ -34,49 +34,49 @@ def deciding_method(program: Program) -> Iterator[Spot]:
 def library_init(program: Program) -> Iterator[Spot]:
     if program.draft.dialect != "backtesting.py":
         return
-    for node in _leaves(program):
-        if "init" not in _all_methods(program, node) and not _from_library(program, node):
+    for node in program.leaves:
+        if not _has_one_of(program, node, frozenset({"init"})) and not _from_library(program, node):
             yield node, f"class {node.name} has no method init, which backtesting.py insists on"
 
 
-def _leaves(program: Program) -> list[ast.ClassDef]:
-    wanted = program.draft.class_name
-    return [leaf.node for leaf in program.survey.leaves() if wanted is None or leaf.name == wanted]
-
-
-def _all_methods(program: Program, node: ast.ClassDef) -> set[str]:
-    lineage = next(c.lineage for c in program.survey.candidates if c.node is node)
-    assigned = {
-        t.id for n in lineage for i in n.body if isinstance(i, ast.Assign) for t in i.targets if isinstance(t, ast.Name)
-    }
-    return {name for one in lineage for name in syntax.methods(one)} | assigned
+def _has_one_of(program: Program, node: ast.ClassDef, names: frozenset[str]) -> bool:
+    """Whether it or a base of it in the file has one of these methods, or assigns something to the name."""
+    for item in (item for one in program.lineages[id(node)] for item in one.body):
+        if isinstance(item, syntax.Function) and item.name in names:
+            return True
+        if isinstance(item, ast.Assign) and any(isinstance(t, ast.Name) and t.id in names for t in item.targets):
+            return True
+    return False
 
 
 def _from_library(program: Program, node: ast.ClassDef) -> bool:
     """Bases such as SignalStrategy and TrailingStrategy bring their own methods."""
-    lineage = next(c.lineage for c in program.survey.candidates if c.node is node)
-    bases = [origin_of(syntax.dotted(base), program.imports) for one in lineage for base in one.bases]
-    return any(base.startswith("backtesting.lib") for base in bases)
+    bases = (base for one in program.lineages[id(node)] for base in one.bases)
+    return any(origin_of(syntax.dotted(base), program.imports).startswith("backtesting.lib") for base in bases)
 
 
 def missing_module(program: Program) -> Iterator[Spot]:
+    guarded: bytearray | None = None
     for node, module in _imports(program):
-        if not is_available(module) and not _guarded(program, node):
-            yield node, f"{module or 'a module beside the program'} is not there behind the fence; {instead_of(module)}"
+        if not is_available(module):
+            guarded = guarded or _guarded(program)
+            if not guarded[program.tree.place(node)]:
+                missing = module or "a module beside the program"
+                yield node, f"{missing} is not there behind the fence; {instead_of(module)}"
 
 
 def pointless_module(program: Program) -> Iterator[Spot]:
     for node, module in _imports(program):
         if is_pointless(module):
             yield node, f"{module} can be imported, but what it does is refused by the fence"
-    for call in program.calls(program.tree):
+    for call in program.calls(program.module):
         name = program.name_of(call.func)
         if name.startswith("os.") and name[3:] in _STARTS:
             yield call, f"{name} is refused by the fence, or finds nothing to start"
 
 
 def _imports(program: Program) -> Iterator[tuple[ast.AST, str]]:
-    for node in syntax.walk(program.tree):
+    for node in program.walk(program.module):
         if isinstance(node, ast.Import):
             yield from ((node, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -88,23 +88,30 @@ def _imports(program: Program) -> Iterator[tuple[ast.AST, str]]:
                 yield node, node.module or ""
 
 
-def _guarded(program: Program, node: ast.AST) -> bool:
+def _guarded(program: Program) -> bytearray:
     """Inside a `try`, the program knows what to do without; for the type checker, it does not need it at all."""
-    for parent in program.above(node):
-        if isinstance(parent, ast.Try) and any(node is child for item in parent.body for child in syntax.walk(item)):
-            return True
-        if isinstance(parent, ast.If) and syntax.last_name(parent.test) == "TYPE_CHECKING":
-            return True
-    return False
+    tried = {id(item) for node in program.walk(program.module) if isinstance(node, ast.Try) for item in node.body}
+
+    def guards(parent: ast.AST, child: ast.AST) -> bool:
+        for_types = isinstance(parent, ast.If) and syntax.last_name(parent.test) == "TYPE_CHECKING"
+        return for_types or id(child) in tried
+
+    return program.tree.handed_down(guards)
 
 
 def unused_parameter(program: Program) -> Iterator[Spot]:
-    read = {n.attr for n in syntax.walk(program.tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)}
-    read |= {n.id for n in syntax.walk(program.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    read |= {n.value for n in syntax.walk(program.tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    read: set[str] = set()
+    for node in program.walk(program.module):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            read.add(node.attr)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            read.add(node.id)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            read.add(node.value)
+    if any(_from_library(program, node) for node in program.leaves):
+        return
     for parameter in program.draft.parameters:
-        inherited = any(_from_library(program, node) for node in _leaves(program))
-        if parameter.name not in read and not inherited:
+        if parameter.name not in read:
             yield _at(parameter.line), f"parameter {parameter.name} is never used"
 
 
@@ -127,7 +134,7 @@ def shared_container(program: Program) -> Iterator[Spot]:
     bound = {
         target.attr
         for function in program.methods.values()
-        for node in syntax.walk(function)
+        for node in program.walk(function)
         if isinstance(node, (ast.Assign, ast.AnnAssign))
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Attribute) and syntax.dotted(target.value) == "self"
@@ -145,7 +152,7 @@ def shared_container(program: Program) -> Iterator[Spot]:
 
 
 def _changed(program: Program) -> Iterator[str]:
-    for node in program.once(*program.methods.values()):
+    for node in program.walk(*program.methods.values()):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
             yield syntax.dotted(node.func.value).removeprefix("self.")
         elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ringfence.evaluators.rules import Rule, Spot
-from ringfence.evaluators.rules.program import Program, is_negative, keyword
 from ringfence.trade import syntax
 from ringfence.trade.classes import origin_of
+from ringfence.trade.lint.program import Program, is_negative, keyword
+from ringfence.trade.lint.rule import Rule, Spot
 
 _ENTRIES = frozenset({"self.buy", "self.sell"})
 _STOPS = frozenset({"sl", "sl_price", "trail", "stop", "stop_loss"})
@@ -32,7 +32,7 @@ def _orders(program: Program) -> list[ast.Call]:
 def no_exit(program: Program) -> Iterator[Spot]:
     if program.draft.dialect == "signals":
         actions = {
-            n.value for n in syntax.walk(*program.lineage) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+            n.value for n in program.walk(*program.lineage) if isinstance(n, ast.Constant) and isinstance(n.value, str)
         }
         if "buy" in actions and not actions & {"sell", "rebalance", "close"}:
             yield program.lineage[-1], "it signals `buy` and never `sell`"
@@ -65,7 +65,7 @@ def _has_targets(program: Program) -> bool:
 
 def _guards(program: Program, names: set[str]) -> bool:
     """Whether an order has one of these, a trade is given one later, or a base of the library sets them."""
-    for node in syntax.walk(*program.lineage):
+    for node in program.walk(*program.lineage):
         if isinstance(node, ast.Call) and any(k.arg in names or k.arg is None for k in node.keywords):
             return True
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in names:
@@ -75,13 +75,15 @@ def _guards(program: Program, names: set[str]) -> bool:
 
 
 def position_unchecked(program: Program) -> Iterator[Spot]:
-    if any(getattr(keyword(call, "exclusive_orders"), "value", False) is True for call in program.calls(program.tree)):
+    if any(
+        getattr(keyword(call, "exclusive_orders"), "value", False) is True for call in program.calls(program.module)
+    ):
         return
     for function in program.step:
         buys = [call for call in program.calls(function) if syntax.dotted(call.func) in _ENTRIES]
         words = {
             n.attr if isinstance(n, ast.Attribute) else n.id
-            for n in syntax.walk(function)
+            for n in program.walk(function)
             if isinstance(n, (ast.Attribute, ast.Name))
         }
         if buys and not any("position" in word.lower() or word in ("trades", "orders") for word in words):
@@ -99,34 +101,34 @@ def fixed_size(program: Program) -> Iterator[Spot]:
 def broken_size(program: Program) -> Iterator[Spot]:
     if program.draft.dialect != "backtesting.py":
         return
+    rounding = program.tree.places(lambda node: isinstance(node, ast.Call) and syntax.last_name(node.func) in _ROUNDING)
     for call in _orders(program):
         size = keyword(call, "size")
         if isinstance(size, ast.Constant) and isinstance(size.value, float) and size.value > 1 and size.value % 1:
             yield call, f"size={size.value} is neither a fraction nor a whole number, and is refused"
-        elif isinstance(size, ast.BinOp) and isinstance(size.op, ast.Div) and not _rounds(program, size):
+        elif isinstance(size, ast.BinOp) and isinstance(size.op, ast.Div) and not program.tree.holds(size, rounding):
             yield call, "a size that is divided is seldom a whole number, and above 1 it is refused"
-
-
-def _rounds(program: Program, node: ast.expr) -> bool:
-    return any(syntax.last_name(call.func) in _ROUNDING for call in program.calls(node))
 
 
 def wrong_kind_of_stop(program: Program) -> Iterator[Spot]:
     """backtesting.py wants a price, our own dialect a fraction of it."""
+    prices = program.tree.places(
+        lambda node: isinstance(node, ast.Attribute) and syntax.dotted(node).startswith("self.data")
+    )
     for call in _orders(program):
         for name in ("sl", "tp"):
             value = keyword(call, name)
             if program.draft.dialect == "backtesting.py":
                 if isinstance(value, ast.Constant) and isinstance(value.value, float) and 0 < value.value < 1:
                     yield call, f"{name}={value.value} is a price in backtesting.py, not a fraction"
-            elif value is not None and any(syntax.dotted(n).startswith("self.data") for n in syntax.walk(value)):
+            elif value is not None and program.tree.holds(value, prices):
                 yield call, f"{name} is a fraction of the price here, and this is a price"
 
 
 def invented_attribute(program: Program) -> Iterator[Spot]:
     if program.draft.dialect != "backtesting.py":
         return
-    for node in program.once(*program.lineage):
+    for node in program.walk(*program.lineage):
         if not isinstance(node, ast.Attribute):
             continue
         owner = syntax.dotted(node.value)
@@ -137,7 +139,7 @@ def invented_attribute(program: Program) -> Iterator[Spot]:
 
 
 def compared_with_nan(program: Program) -> Iterator[Spot]:
-    for node in syntax.walk(program.tree):
+    for node in program.walk(program.module):
         if not isinstance(node, ast.Compare):
             continue
         equality = any(isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)) for op in node.ops)
@@ -152,7 +154,7 @@ def _is_nan(program: Program, node: ast.expr) -> bool:
 
 
 def equal_floats(program: Program) -> Iterator[Spot]:
-    for node in program.once(*program.step):
+    for node in program.walk(*program.step):
         if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
             continue
         sides = (node.left, node.comparators[0])
@@ -166,7 +168,7 @@ def _is_price(node: ast.expr) -> bool:
 
 
 def swallowed(program: Program) -> Iterator[Spot]:
-    for node in syntax.walk(program.tree):
+    for node in program.walk(program.module):
         if not isinstance(node, ast.ExceptHandler):
             continue
         broad = node.type is None or syntax.last_name(node.type) in ("Exception", "BaseException")
@@ -181,13 +183,13 @@ def swallowed(program: Program) -> Iterator[Spot]:
 
 
 def read_clock(program: Program) -> Iterator[Spot]:
-    for node in program.once(*program.lineage, *program.indicators):
+    for node in program.walk(*program.lineage, *program.indicators):
         if isinstance(node, ast.Call) and program.name_of(node.func) in _CLOCKS:
             yield node, f"{syntax.dotted(node.func)}() is the time of the run, not of the bar"
 
 
 def unseeded(program: Program) -> Iterator[Spot]:
-    calls = [(call, program.name_of(call.func)) for call in program.calls(program.tree)]
+    calls = [(call, program.name_of(call.func)) for call in program.calls(program.module)]
     seeded = any(name in _SEEDS for _, name in calls)
     for call, name in calls:
         if name in _GENERATORS:

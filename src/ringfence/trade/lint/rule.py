@@ -1,4 +1,4 @@
-"""The rules of the lint, by what they are about. A rule looks at a Program and points at nodes of its tree."""
+"""A rule of the lint looks at a Program and points at nodes of its tree. They are in files by what they are about."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ringfence.evaluators import Severity
-from ringfence.evaluators.rules.program import Program
+from ringfence.trade.lint import Severity
+from ringfence.trade.lint.program import Program
 
 Spot = tuple[ast.AST, str]  # where, and what is the matter there
 

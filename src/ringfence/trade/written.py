@@ -8,13 +8,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from ringfence.trade import syntax
 from ringfence.trade.draft import Draft
 from ringfence.trade.parameters import NotLiteral, literal
-from ringfence.trade.run import Json
+
+if TYPE_CHECKING:
+    from ringfence.trade.run import Json
 
 _DEEPEST = 25
+_LARGEST = 1e308
+_MOST_LOOKED_AT = 200  # parts of one call or expression, with what its names stand for
 _GUARDS = {
     "stop": ("sl", "sl_price", "stop_loss", "stoploss", "stop", "stop_price"),
     "target": ("tp", "tp_price", "take_profit", "takeprofit", "target"),
@@ -70,6 +76,8 @@ class _Reader:
         left_out = set(_docstrings(tree)) | set(_declared(tree, parameters))
         self.nodes = list(_walk(tree, left_out))
         self.assigned: dict[str, list[ast.expr]] = {}
+        self._values: dict[int, float | None] = {}
+        self._parts: dict[int, list[ast.expr]] = {}
         self.made = Written()
 
     def read(self) -> Written:
@@ -80,6 +88,7 @@ class _Reader:
                     self._assign(target, node.value)
             elif isinstance(node, ast.AnnAssign) and node.value is not None:
                 self._assign(node.target, node.value)
+        self._values.clear()  # of names that had not been given all their values yet
         made.numbers |= set(self.parameters.values())
         made.texts |= self.texts
         for node in self.nodes:
@@ -131,7 +140,8 @@ class _Reader:
 
     def _call(self, node: ast.Call) -> None:
         name = _called(node)
-        numbers = [n for arg in (*node.args, *(k.value for k in node.keywords)) for n in self._numbers(arg)]
+        given = (*node.args, *(k.value for k in node.keywords))
+        numbers = self._numbers(*given)
         self.made.calls.append(Call(name=name, numbers=tuple(numbers)))
         self.made.names.add(name)
         for keyword in node.keywords:
@@ -175,31 +185,56 @@ class _Reader:
         values = self.assigned.get(name.lower(), [])
         return self._value(values[0], depth + 1) if len(values) == 1 else None
 
-    def _numbers(self, node: ast.expr, depth: int = 0) -> Iterator[float]:
-        """The numbers that an expression is made of, also behind the names in it; places in a series are none."""
-        if depth > _DEEPEST:
-            return
-        value = self._value(node)
-        if value is not None:
-            yield value
-        if isinstance(node, (ast.Name, ast.Attribute)):
-            name = syntax.last_name(node)
-            if name not in self.parameters:
-                for made in self.assigned.get(name.lower(), [])[:4]:
-                    if not isinstance(made, ast.Call):
-                        yield from self._numbers(made, depth + 5)
-            return
-        for child in ast.iter_child_nodes(node):
-            if isinstance(node, ast.Subscript) and child is node.slice:
-                continue
-            if isinstance(child, ast.expr):
-                yield from self._numbers(child, depth + 1)
-            elif isinstance(child, ast.keyword):
-                yield from self._numbers(child.value, depth + 1)
+    def _numbers(self, *nodes: ast.expr) -> Iterator[float]:
+        """The numbers that expressions are made of, also behind the names in it; places in a series are none."""
+        left = [(node, 0) for node in reversed(nodes[:_MOST_LOOKED_AT])]
+        for _ in range(_MOST_LOOKED_AT):
+            if not left:
+                return
+            part, depth = left.pop()
+            value = self._value_of(part)
+            if value is not None:
+                yield value
+            named = isinstance(part, (ast.Name, ast.Attribute))
+            deeper = depth + (5 if named else 1)
+            if deeper <= _DEEPEST:
+                left += [(inner, deeper) for inner in (self._behind(part) if named else self._parts_of(part))]
+
+    def _value_of(self, node: ast.expr) -> float | None:
+        """The same, found out once: an expression is part of all that it is in."""
+        if id(node) not in self._values:
+            self._values[id(node)] = self._value(node)
+        return self._values[id(node)]
+
+    def _parts_of(self, node: ast.expr) -> list[ast.expr]:
+        if id(node) not in self._parts:
+            self._parts[id(node)] = _parts(node)[::-1]
+        return self._parts[id(node)]
+
+    def _behind(self, node: ast.expr) -> list[ast.expr]:
+        """What a name was given, where it is no parameter and no result of a call."""
+        name = syntax.last_name(node)
+        given = [] if name in self.parameters else self.assigned.get(name.lower(), [])[:4]
+        return [made for made in reversed(given) if not isinstance(made, ast.Call)]
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    found = []
+    for child in ast.iter_child_nodes(node):
+        if isinstance(node, ast.Subscript) and child is node.slice:
+            continue
+        if isinstance(child, ast.expr):
+            found.append(child)
+        elif isinstance(child, ast.keyword):
+            found.append(child.value)
+        if len(found) == _MOST_LOOKED_AT:
+            break
+    return found
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+    """One that a float can hold; NaN is in no range."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
 
 
 def _called(node: ast.Call) -> str:
@@ -210,7 +245,7 @@ def _called(node: ast.Call) -> str:
 
 
 def _names(node: ast.expr) -> Iterator[str]:
-    for child in syntax.walk(node):
+    for child in islice(syntax.walk(node), _MOST_LOOKED_AT):
         if isinstance(child, ast.Name):
             yield child.id.lower()
         elif isinstance(child, ast.Attribute):

@@ -9,11 +9,13 @@ from functools import cached_property
 from ringfence.trade import syntax
 from ringfence.trade.classes import survey
 from ringfence.trade.draft import Draft
+from ringfence.trade.lint.tree import Tree
 from ringfence.trade.syntax import Function
 
 SETUP = ("init", "initialize", "__init__", "on_start")
 STEP = ("next", "generate_signals", "on_bar", "calculate_position_size")
 Body = Function | ast.Lambda
+_MOST_LOOKED_AT = 64  # parts of an expression, before its look says nothing
 
 # Calls that give back a series of the same length when they are given one.
 _SAME_LENGTH = frozenset(
@@ -50,9 +52,11 @@ class Program:
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
-        self.tree = syntax.parse(draft.text)
-        self.survey = survey(self.tree)
+        self.module = syntax.parse(draft.text)
+        self.tree = Tree(self.module)
+        self.survey = survey(self.module)
         self.imports = self.survey.imports
+        self.lineages = {id(candidate.node): candidate.lineage for candidate in self.survey.candidates}
         self._lines = draft.text.split("\n")
         self._series: dict[int, frozenset[str]] = {}
 
@@ -63,22 +67,26 @@ class Program:
         return tuple({id(node): node for candidate in wanted for node in candidate.lineage}.values())
 
     @cached_property
+    def leaves(self) -> tuple[ast.ClassDef, ...]:
+        """The strategy class, or all that no other one derives from where the script chooses itself."""
+        wanted = self.draft.class_name
+        return tuple(leaf.node for leaf in self.survey.leaves() if wanted is None or leaf.name == wanted)
+
+    @cached_property
     def methods(self) -> Mapping[str, Function]:
         return {name: item for node in self.lineage for name, item in syntax.methods(node).items()}
 
     @cached_property
-    def parents(self) -> Mapping[int, ast.AST]:
-        return {id(child): node for node in syntax.walk(self.tree) for child in ast.iter_child_nodes(node)}
+    def statements(self) -> list[int]:
+        return self.tree.statements()
 
-    def above(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The nodes that this one is in, from the nearest outwards."""
-        while (parent := self.parents.get(id(node))) is not None:
-            yield parent
-            node = parent
+    def statement(self, node: ast.AST) -> ast.AST:
+        """The innermost statement that the node is in."""
+        return self.tree.nodes[self.statements[self.tree.place(node)]]
 
     @cached_property
     def functions(self) -> Mapping[str, Function]:
-        return {node.name: node for node in self.tree.body if isinstance(node, Function)}
+        return {node.name: node for node in self.module.body if isinstance(node, Function)}
 
     @cached_property
     def step(self) -> tuple[Function, ...]:
@@ -117,28 +125,40 @@ class Program:
             function: Body | None = given if isinstance(given, ast.Lambda) else self.functions.get(name)
             if function is None and name.startswith("self."):
                 function = self.methods.get(name[5:])
-            if function is None:
-                local = [n for n in syntax.walk(*self.setup) if isinstance(n, Function) and n.name == name]
-                function = local[0] if local else None
+            function = function or self._local_functions.get(name)
             if function is not None:
                 found[id(function)] = function
         return tuple(found.values())
+
+    @cached_property
+    def _local_functions(self) -> Mapping[str, Function]:
+        found: dict[str, Function] = {}
+        for node in self.tree.walk(*self.setup):
+            if isinstance(node, Function):
+                found.setdefault(node.name, node)
+        return found
+
+    @cached_property
+    def _indicator_ids(self) -> frozenset[int]:
+        return frozenset(map(id, self.indicators))
 
     @cached_property
     def whole(self) -> tuple[Body, ...]:
         """Where a series is all of history, the future of every bar with it."""
         return tuple({id(function): function for function in (*self.setup, *self.indicators)}.values())
 
-    def calls(self, *roots: ast.AST) -> Iterator[ast.Call]:
-        return (node for node in syntax.walk(*roots) if isinstance(node, ast.Call))
+    def walk(self, *roots: ast.AST) -> Iterator[ast.AST]:
+        """Every node from the roots down, once."""
+        return self.tree.walk(*roots)
 
-    def once(self, *roots: ast.AST) -> Iterator[ast.AST]:
-        """Every node below the roots, once, although one root may lie in another."""
-        seen: set[int] = set()
-        for node in syntax.walk(*roots):
-            if id(node) not in seen:
-                seen.add(id(node))
-                yield node
+    def calls(self, *roots: ast.AST) -> Iterator[ast.Call]:
+        if roots == (self.module,):
+            return iter(self._all_calls)
+        return (node for node in self.walk(*roots) if isinstance(node, ast.Call))
+
+    @cached_property
+    def _all_calls(self) -> list[ast.Call]:
+        return [node for node in self.tree.nodes if isinstance(node, ast.Call)]
 
     def name_of(self, node: ast.AST) -> str:
         """The dotted name, with `np` and `pd` spelled as what they were imported as."""
@@ -146,8 +166,9 @@ class Program:
 
     def column(self, node: ast.AST) -> int:
         """From 1, in characters: the parser counts bytes."""
+        offset: int = getattr(node, "col_offset", 0)
         line = self._lines[node.lineno - 1] if hasattr(node, "lineno") else ""
-        return len(line.encode()[: getattr(node, "col_offset", 0)].decode(errors="ignore")) + 1
+        return offset + 1 if line.isascii() else len(line.encode()[:offset].decode(errors="ignore")) + 1
 
     def series_names(self, function: Body) -> frozenset[str]:
         """The names in it that hold whole series: the arguments of an indicator, and what is made of the data."""
@@ -157,13 +178,13 @@ class Program:
 
     def _find_series(self, function: Body) -> set[str]:
         names: set[str] = set()
-        if any(function is indicator for indicator in self.indicators):
+        if id(function) in self._indicator_ids:
             names |= {arg.arg for arg in (*function.args.posonlyargs, *function.args.args)} - {"self"}
             # An argument with a default, such as `n=14`, is a setting.
             names -= {arg.arg for arg in function.args.args[len(function.args.args) - len(function.args.defaults) :]}
         if isinstance(function, ast.Lambda):
             return names
-        for node in syntax.walk(function):
+        for node in self.walk(function):
             if isinstance(node, ast.Assign) and is_series(node.value, names):
                 names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         return names
@@ -172,7 +193,9 @@ class Program:
 def is_series(node: ast.AST, names: frozenset[str] | set[str]) -> bool:
     """Whether an expression is a whole column, by its look: `self.data.Close`, `pd.Series(x)`, `df["Close"] * 2`."""
     left = [node]
-    while left:
+    for _ in range(_MOST_LOOKED_AT):
+        if not left:
+            break
         node = left.pop()
         if isinstance(node, ast.Name):
             if node.id in names:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ringfence.evaluators.rules import Rule, Spot
-from ringfence.evaluators.rules.program import Body, Program, argument, is_negative, is_series, keyword
 from ringfence.trade import syntax
+from ringfence.trade.lint.program import Body, Program, argument, is_negative, is_series, keyword
+from ringfence.trade.lint.rule import Rule, Spot
 
 _PRICE_WORDS = frozenset(
     [
@@ -41,6 +41,7 @@ _FUNCTIONS = {"max", "min", "sum"} | frozenset(
     for prefix in ("", "nan")
     for name in ("max", "min", "amax", "amin", "mean", "std", "var", "median", "percentile", "quantile", "average")
 )
+_MOST_TARGETS = 16  # of one assignment
 _FITS = frozenset({"fit", "fit_transform", "fit_predict", "polyfit"})
 _BOTH_WAYS = {
     "filtfilt": "filters backwards as well as forwards",
@@ -78,7 +79,7 @@ _READERS = frozenset(
 
 
 def shifted_back(program: Program) -> Iterator[Spot]:
-    for call in program.calls(program.tree):
+    for call in program.calls(program.module):
         name = syntax.last_name(call.func)
         moves = isinstance(call.func, ast.Attribute) and name in ("shift", "tshift", "diff", "pct_change")
         if moves and is_negative(argument(call, 0, "periods")):
@@ -86,7 +87,7 @@ def shifted_back(program: Program) -> Iterator[Spot]:
 
 
 def rolled(program: Program) -> Iterator[Spot]:
-    for call in program.calls(program.tree):
+    for call in program.calls(program.module):
         if program.name_of(call.func) == "numpy.roll":
             how = (
                 "brings later values to this bar"
@@ -97,7 +98,7 @@ def rolled(program: Program) -> Iterator[Spot]:
 
 
 def indexed_ahead(program: Program) -> Iterator[Spot]:
-    for node in syntax.walk(program.tree):
+    for node in program.walk(program.module):
         if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load) or not _is_price(node.value):
             continue
         index = node.slice
@@ -122,12 +123,10 @@ def _is_ahead(node: ast.expr) -> bool:
 
 def _is_pairing(program: Program, node: ast.AST) -> bool:
     """The loop's own result is written one further: `out[i + 1] = f(x[i + 1])` decides at i + 1, not at i."""
-    for parent in program.above(node):
-        if isinstance(parent, ast.Assign):
-            return any(isinstance(t, ast.Subscript) and _is_ahead(t.slice) for t in parent.targets)
-        if isinstance(parent, ast.stmt):
-            return False
-    return False
+    statement = program.statement(node)
+    if not isinstance(statement, ast.Assign):
+        return False
+    return any(isinstance(t, ast.Subscript) and _is_ahead(t.slice) for t in statement.targets[:_MOST_TARGETS])
 
 
 def _is_price(node: ast.expr) -> bool:
@@ -141,14 +140,14 @@ def _is_price(node: ast.expr) -> bool:
 
 
 def centred(program: Program) -> Iterator[Spot]:
-    for call in program.calls(program.tree):
+    for call in program.calls(program.module):
         value = keyword(call, "center")
         if syntax.last_name(call.func) == "rolling" and isinstance(value, ast.Constant) and value.value is True:
             yield call, "a centred window holds as many later values as earlier ones"
 
 
 def filled_back(program: Program) -> Iterator[Spot]:
-    for call in program.calls(program.tree):
+    for call in program.calls(program.module):
         name, method = syntax.last_name(call.func), keyword(call, "method")
         fills = isinstance(method, ast.Constant) and method.value in ("bfill", "backfill")
         if isinstance(call.func, ast.Attribute) and (
@@ -158,7 +157,7 @@ def filled_back(program: Program) -> Iterator[Spot]:
 
 
 def interpolated(program: Program) -> Iterator[Spot]:
-    for call in program.calls(program.tree):
+    for call in program.calls(program.module):
         if isinstance(call.func, ast.Attribute) and call.func.attr == "interpolate":
             yield call, "interpolate() draws a line to a later value"
 
@@ -177,21 +176,19 @@ def whole_statistic(program: Program) -> Iterator[Spot]:
 
 
 def _whole_calls(program: Program) -> Iterator[tuple[Body, ast.Call]]:
-    seen: set[int] = set()
     # In `init` only backtesting.py shows all of history; ours shows what is past there, and all of it in `arrays`.
     ours = tuple(function for name, function in program.methods.items() if name == "arrays")
     setup = program.setup if program.draft.dialect == "backtesting.py" else ours
     # The indicator functions first: their arguments are series, also where they stand inside of `init`.
-    for function in (*program.indicators, *setup):
-        for call in program.calls(function):
-            if id(call) not in seen:
-                seen.add(id(call))
-                yield function, call
+    for function, call in program.tree.walk_each((*program.indicators, *setup)):
+        if isinstance(call, ast.Call):
+            assert isinstance(function, Body)
+            yield function, call
 
 
 def fitted(program: Program) -> Iterator[Spot]:
     later = {id(call) for call in program.calls(*program.step)}
-    for call in program.calls(program.tree):
+    for call in program.calls(program.module):
         if id(call) in later or not isinstance(call.func, ast.Attribute) or call.func.attr not in _FITS:
             continue
         data = call.args[0] if call.args else None
@@ -201,13 +198,13 @@ def fitted(program: Program) -> Iterator[Spot]:
 
 
 def resampled(program: Program) -> Iterator[Spot]:
+    shifts = program.tree.places(lambda node: isinstance(node, ast.Call) and syntax.last_name(node.func) == "shift")
     for _, call in _whole_calls(program):
         if not isinstance(call.func, ast.Attribute) or call.func.attr != "resample":
             continue
         if any(getattr(keyword(call, name), "value", None) == "right" for name in ("label", "closed")):
             continue
-        statement: ast.AST = next((p for p in program.above(call) if isinstance(p, ast.stmt)), call)
-        if not any(syntax.last_name(c.func) == "shift" for c in program.calls(statement)):
+        if not program.tree.holds(program.statement(call), shifts):
             yield call, "a resampled bar carries its last value at its first stamp, before it is known"
 
 
@@ -216,7 +213,7 @@ def frozen_array(program: Program) -> Iterator[Spot]:
     made = _arrays_made(program)
     library = program.draft.dialect == "backtesting.py"
     which = "the last bar of all history" if library else "what it was before the first bar"
-    for node in program.once(*program.step):
+    for node in program.walk(*program.step):
         if not isinstance(node, ast.Subscript) or not is_negative(node.slice):
             continue
         value = node.value
@@ -234,14 +231,13 @@ def _arrays_made(program: Program) -> set[str]:
     wrapped: set[str] = set()
     for function in program.setup:
         names = program.series_names(function)
-        for node in syntax.walk(function):
+        for node in program.walk(function):
             if not isinstance(node, ast.Assign):
                 continue
-            for target in node.targets:
-                for place in target.elts if isinstance(target, ast.Tuple) else [target]:
-                    name = syntax.dotted(place)
-                    if name.startswith("self.") and name.count(".") == 1:
-                        (found if _is_plain_array(program, node.value, names) else wrapped).add(name)
+            targets = [part for t in node.targets for part in (t.elts if isinstance(t, ast.Tuple) else [t])]
+            own = {name for name in map(syntax.dotted, targets) if name.startswith("self.") and name.count(".") == 1}
+            if own:
+                (found if _is_plain_array(program, node.value, names) else wrapped).update(own)
     return found - wrapped
 
 
@@ -258,7 +254,7 @@ def _is_plain_array(program: Program, value: ast.expr, names: frozenset[str]) ->
 
 def both_ways(program: Program) -> Iterator[Spot]:
     later = {id(call) for call in program.calls(*program.step)}
-    for call in program.calls(program.tree):
+    for call in program.calls(program.module):
         name = syntax.last_name(call.func).lower()
         if name in _BOTH_WAYS and id(call) not in later:
             yield call, f"{name} {_BOTH_WAYS[name]}"
@@ -272,7 +268,7 @@ def both_ways(program: Program) -> Iterator[Spot]:
 def last_of_all(program: Program) -> Iterator[Spot]:
     if program.draft.dialect != "backtesting.py":
         return
-    for node in program.once(*program.setup):
+    for node in program.walk(*program.setup):
         if isinstance(node, ast.Subscript) and is_negative(node.slice):
             value = (
                 node.value.value if isinstance(node.value, ast.Attribute) and node.value.attr == "iloc" else node.value
@@ -282,8 +278,8 @@ def last_of_all(program: Program) -> Iterator[Spot]:
 
 
 def own_files(program: Program) -> Iterator[Spot]:
-    roots = program.lineage if program.draft.dialect == "backtesting.py" else (program.tree,)
-    for node in program.once(*roots):
+    roots = program.lineage if program.draft.dialect == "backtesting.py" else (program.module,)
+    for node in program.walk(*roots):
         if isinstance(node, ast.Call) and program.name_of(node.func) in _READERS:
             yield (
                 node,
