@@ -77,15 +77,15 @@ def test_a_brief_must_say_what_the_recording_expects(tmp_path: Path) -> None:
 
 
 def test_each_reply_is_given_once_to_many_threads(tmp_path: Path) -> None:
-    agent = open_agent(write(tmp_path / "x.json", [{"text": str(n)} for n in range(400)]))
+    agent = open_agent(write(tmp_path / "x.json", [{"text": str(n)} for n in range(60)]))
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)  # so that threads get in each other's way
     try:
         with ThreadPoolExecutor(8) as pool:
-            texts = list(pool.map(lambda _: agent.act(CASE.brief()).text, range(400)))
+            texts = list(pool.map(lambda _: agent.act(CASE.brief()).text, range(60)))
     finally:
         sys.setswitchinterval(usual)
-    assert sorted(texts, key=int) == [str(n) for n in range(400)]
+    assert sorted(texts, key=int) == [str(n) for n in range(60)]
 
 
 def test_what_was_recorded_is_replayed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -46,7 +47,11 @@ def run_directly(text: str, folder: Path) -> dict[str, object]:
         text = text.replace(place, str(folder / f"{number}.csv"))
     script, answer = folder / "script.py", folder / "answer.json"
     script.write_text(f"_ANSWER = {str(answer)!r}\n{text}\nif __name__ == '__main__':\n    exec({_TELL!r})\n")
-    subprocess.run([sys.executable, str(script)], cwd=folder, check=True, capture_output=True, timeout=250)
+    # A library for numbers that is told by the environment which kernels to use rounds as those do.
+    # The guest has no such variable, so its peer has none.
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("OPENBLAS_", "MKL_"))}
+    command = [sys.executable, str(script)]
+    subprocess.run(command, cwd=folder, env=plain, check=True, capture_output=True, timeout=250)
     found: dict[str, object] = json.loads(answer.read_text())
     return found
 

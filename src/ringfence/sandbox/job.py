@@ -117,14 +117,12 @@ class Mount:
     @classmethod
     def parse(cls, text: str) -> Mount:
         """Read `HOST:GUEST[:ro|:rw]`."""
-        parts = text.split(":")
-        if not parts[0]:
-            raise MountError(f"mount {text!r} names no source: name a file or a directory before the colon")
-        if len(parts) == 2:
-            return cls(Path(parts[0]), parts[1])
-        if len(parts) == 3 and parts[2] in get_args(MountMode):
-            return cls(Path(parts[0]), parts[1], "rw" if parts[2] == "rw" else "ro")
-        raise MountError(f"mount {text!r} is not HOST:GUEST[:ro|:rw]; write for example ./data:/data:ro")
+        host, *rest = text.split(":")
+        if not rest or rest[1:] not in ([], ["ro"], ["rw"]):
+            raise MountError(f"mount {text!r} is not HOST:GUEST[:ro|:rw]; write for example ./data:/data:ro")
+        if not host:
+            raise MountError(f"mount source of {text!r} is empty: name a file or a directory before the colon")
+        return cls(Path(host), rest[0], "rw" if rest[1:] == ["rw"] else "ro")
 
     def check_host(self) -> None:
         if self.host.resolve() == Path("/"):
